@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the gateway has sent to each candidate endpoint and not seen finished.
+
+/** Most endpoints one pick reads: all of a fleet up to this size, else homes and a sample. */
+export const MAX_CANDIDATES: i32 = 64;
+
+/** One row per candidate of a pick. Reused: the fleet refills it for each request. */
+export class Loads {
+  count: i32 = 0;
+  slots: StaticArray<i32> = new StaticArray<i32>(MAX_CANDIDATES);
+  /** b: requests in flight. */
+  inFlight: StaticArray<i32> = new StaticArray<i32>(MAX_CANDIDATES);
+  /** q: uncached prefill tokens sent whose first byte has not come back. */
+  pendingPrefill: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
+  /** f: context tokens of all requests in flight. */
+  context: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
+  /** r: context tokens of sessions whose last request went here within the committed window. */
+  committed: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
+  /** Beliefs older than this were seen evicted (ms since the epoch; 0 = none seen). */
+  horizonMs: StaticArray<u64> = new StaticArray<u64>(MAX_CANDIDATES);
+  /** False while the cluster has endpoints that have not served yet: Envoy then places first turns. */
+  complete: bool = false;
+}

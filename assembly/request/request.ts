@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one LLM request says: plain data that the reader fills and memory and scheduling read.
+
+/** Wire format of a request body. */
+export enum Dialect {
+  None = 0,
+  Chat = 1,
+  Responses = 2,
+  Messages = 3,
+  Completions = 4,
+}
+
+/** What came of reading a body. Exactly one per request; counters and `inspect` print it. */
+export enum Reading {
+  /** The document has not ended yet; the answer so far is usable but shorter than the truth. */
+  Open = 0,
+  /** A conversation with at least one item. */
+  Conversation = 1,
+  /** A prompt without turns (completions, token ids): turn 0, prefix only. */
+  Prompt = 2,
+  /** Well-formed JSON that holds no conversation. */
+  NotConversation = 3,
+  /** Not JSON, or more bytes after the document. */
+  Malformed = 4,
+  /** The body ended inside the document. */
+  Truncated = 5,
+}
+
+/** Runs whose boundary is kept: 1, 2, 4, 8, ... up to 2^15, and the last four. */
+export const MAX_BOUNDARIES: i32 = 20;
+
+/**
+ * A point in the conversation that a later request can share: just before a run of model items, or the end of
+ * the list. The chain there equals the end of the request that was answered by that run.
+ */
+export class Boundary {
+  /** Canonical hash of all items before this point, seeded with the tenant; the head is not part of it. */
+  chain: u64 = 0;
+  /** Closed runs before this point; a request that ends here has turn `runs + 1`. */
+  runs: i32 = 0;
+  /** Decoded content bytes of the items before this point, without the head. */
+  prefixBytes: u32 = 0;
+  /** Estimated tokens of the same. */
+  prefixTokens: u32 = 0;
+  /** The same two numbers including the run that follows this point (equal where none follows). */
+  afterRunBytes: u32 = 0;
+  afterRunTokens: u32 = 0;
+
+  copyFrom(other: Boundary): void {
+    this.chain = other.chain;
+    this.runs = other.runs;
+    this.prefixBytes = other.prefixBytes;
+    this.prefixTokens = other.prefixTokens;
+    this.afterRunBytes = other.afterRunBytes;
+    this.afterRunTokens = other.afterRunTokens;
+  }
+}
+
+/** One request as read so far. Reused from stream to stream: `reset` before use. */
+export class Request {
+  dialect: Dialect = Dialect.None;
+  reading: Reading = Reading.Open;
+  /** Structural turn: 1 + closed runs; 0 where there is no conversation or it is undecided. */
+  turn: i32 = 0;
+  items: i32 = 0;
+  /** Raw body offset just after the last counted model item, or -1. For `inspect` and tests. */
+  lastModelEndByte: i32 = -1;
+  /** Kept boundaries, shallow to deep; the last one is the end of the list. */
+  boundaries: StaticArray<Boundary> = new StaticArray<Boundary>(MAX_BOUNDARIES);
+  boundaryCount: i32 = 0;
+  /** Canonical hash of tools, system text and what else is rendered before the first user item. */
+  head: u64 = 0;
+  headBytes: u32 = 0;
+  headTokens: u32 = 0;
+  /** Hash of model, cache salt and adapter: KV cache is never shared across different ones. */
+  model: u64 = 0;
+  /** Estimated tokens of the whole prompt, head included. */
+  promptTokens: u32 = 0;
+  promptBytes: u32 = 0;
+  stream: bool = false;
+  /** A key appeared twice at the top level: the last one counts, and nothing is stored. */
+  ambiguous: bool = false;
+  /** Session key, scoped by tenant and model (0 = none but the chain), and where it came from. */
+  session: u64 = 0;
+  sessionSource: i32 = 0;
+
+  constructor() {
+    for (let i = 0; i < MAX_BOUNDARIES; i++) this.boundaries[i] = new Boundary();
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of commands. Each command lives in its own file below commands/ and is loaded on use.
+import { Command, CommanderError } from "commander";
+import { Failure } from "./failure.ts";
+
+const VERSION = "0.1.0";
+
+function program(): Command {
+  const cli = new Command("smetric-envoy")
+    .description("Turn-aware routing of LLM requests in Envoy")
+    .version(VERSION)
+    .exitOverride();
+
+  cli
+    .command("build")
+    .description("compile the filter to build/smetric.wasm")
+    .option("--debug", "also build the debug module")
+    .action(async (options: { debug?: boolean }) => {
+      const { buildFilter } = await import("./build.ts");
+      console.log(await buildFilter("release"));
+      if (options.debug) console.log(await buildFilter("debug"));
+    });
+
+  return cli;
+}
+
+/** Runs one command. Faults of the user's input end in one line on stderr and a non-zero exit code. */
+export async function main(args: string[]): Promise<void> {
+  try {
+    await program().parseAsync(args, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode;
+    } else if (error instanceof Failure) {
+      process.stderr.write(`smetric-envoy: ${error.message}\n`);
+      process.exitCode = error.exitCode;
+    } else {
+      process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+      process.exitCode = 1;
+    }
+  }
+}
