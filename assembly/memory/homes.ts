@@ -13,6 +13,8 @@ export class Homes {
   prefixTokens: StaticArray<u32> = new StaticArray<u32>(MAX_HOMES);
   /** When the endpoint last served this session, ms since the epoch. */
   servedMs: StaticArray<u64> = new StaticArray<u64>(MAX_HOMES);
+  /** When the session last changed its endpoint, ms since the epoch; 0 = never, as far as is known. */
+  movedMs: u64 = 0;
   /** 1 + runs that were verified here; 1 when none was. */
   verifiedTurn: i32 = 1;
   /** Prefix shared with what this gateway has seen served anywhere: what a global tier could return. */

@@ -18,6 +18,8 @@ export class Loads {
   committed: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
   /** Beliefs older than this were seen evicted (ms since the epoch; 0 = none seen). */
   horizonMs: StaticArray<u64> = new StaticArray<u64>(MAX_CANDIDATES);
+  /** This request's head (tools, system text) was served by the endpoint not long ago; false where unknown. */
+  headServed: StaticArray<bool> = new StaticArray<bool>(MAX_CANDIDATES);
   /** False while the cluster has endpoints that have not served yet: Envoy then places first turns. */
   complete: bool = false;
 }

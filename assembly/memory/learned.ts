@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What answers have taught about one model's fleet: speeds, and what a global tier returns. Plain data.
+
+/** Times in seconds, lengths in tokens. One record per model, shared by all workers. */
+export class Learned {
+  /** w1: seconds of prefill per uncached token. */
+  uncachedSeconds: f64 = 1e-4;
+  /** w2: seconds per token fetched from a global tier. */
+  fetchedSeconds: f64 = 3e-5;
+  /** G: share of a prefix missing at the endpoint that a global tier returned, 0..1. */
+  returnedShare: f64 = 0.5;
+  /**
+   * Fading sums of TPOT and of the context tokens decoded beside it; their ratio is the decode price. They
+   * start as one observation of 6 ms beside 200,000 tokens (3e-8 s per token).
+   */
+  tpotSum: f64 = 0.006;
+  decodedContextSum: f64 = 200_000;
+  /** om: mean tokens of an answer. */
+  outputTokens: f64 = 400;
+  /** Answers that told their cached tokens, and answers in a row that did not. */
+  reports: f64 = 0;
+  silent: f64 = 0;
+
+  copyFrom(other: Learned): void {
+    this.uncachedSeconds = other.uncachedSeconds;
+    this.fetchedSeconds = other.fetchedSeconds;
+    this.returnedShare = other.returnedShare;
+    this.tpotSum = other.tpotSum;
+    this.decodedContextSum = other.decodedContextSum;
+    this.outputTokens = other.outputTokens;
+    this.reports = other.reports;
+    this.silent = other.silent;
+  }
+}
