@@ -21,6 +21,42 @@ function program(): Command {
       if (options.debug) console.log(await buildFilter("debug"));
     });
 
+  cli
+    .command("test [groups...]")
+    .description(
+      "run the checks and tests, or only some groups: lint, unit, cli, config, lab, host, e2e",
+    )
+    .option("--only <text>", "run only test files whose path contains this text")
+    .action(async (groups: string[], options: { only?: string }) => {
+      const { test } = await import("./commands/test.ts");
+      await test(groups, options);
+    });
+
+  cli
+    .command("test:extra")
+    .description("run the tests that need tools which npm and pip do not bring")
+    .option("--only <text>", "run only test files whose path contains this text")
+    .action(async (options: { only?: string }) => {
+      const { testExtra } = await import("./commands/test.ts");
+      await testExtra(options);
+    });
+
+  cli
+    .command("lint")
+    .description("check format, code rules, types and the import law")
+    .action(async () => {
+      const { lint } = await import("./commands/lint.ts");
+      await lint();
+    });
+
+  cli
+    .command("format")
+    .description("rewrite all files in the house format")
+    .action(async () => {
+      const { format } = await import("./commands/lint.ts");
+      await format();
+    });
+
   return cli;
 }
 

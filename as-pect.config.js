@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// How as-pect runs the unit specs; SMETRIC_SPEC narrows it to one file.
+export default {
+  entries: [process.env["SMETRIC_SPEC"] ?? "tests/unit/**/*.spec.ts"],
+  include: ["tests/unit/**/*.include.ts"],
+  disclude: [/node_modules/],
+  async instantiate(memory, createImports, instantiate, binary) {
+    return instantiate(binary, createImports({ env: { memory } }));
+  },
+  outputBinary: false,
+};

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `npm run lint` checks: format, code rules, types, import law.
+import { type ToolResult, runTool } from "../tool.ts";
+import { checkImportLaw } from "./import-law.ts";
+
+export interface Check {
+  name: string;
+  run(): Promise<ToolResult>;
+}
+
+const PRETTIER = "node_modules/prettier/bin/prettier.cjs";
+
+export const CHECKS: Check[] = [
+  { name: "format", run: () => runTool(PRETTIER, ["--check", "--log-level=warn", "."]) },
+  {
+    name: "eslint",
+    run: () =>
+      runTool("node_modules/eslint/bin/eslint.js", [
+        "--max-warnings=0",
+        "--cache",
+        "--cache-location=build/eslint-cache",
+        ".",
+      ]),
+  },
+  {
+    name: "types",
+    run: () =>
+      runTool("node_modules/typescript/bin/tsc", [
+        "--noEmit",
+        "--incremental",
+        "--tsBuildInfoFile",
+        "build/tsc.tsbuildinfo",
+      ]),
+  },
+  { name: "import law", run: checkImports },
+];
+
+async function checkImports(): Promise<ToolResult> {
+  const broken = checkImportLaw();
+  return { code: broken.length === 0 ? 0 : 1, output: broken.join("\n") };
+}
+
+export function runCheck(check: Check): Promise<ToolResult> {
+  return check.run();
+}
+
+/** Rewrites all files in the house format. */
+export function formatAll(): Promise<ToolResult> {
+  return runTool(PRETTIER, ["--write", "--log-level=warn", "."]);
+}
