@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chat-completions bodies of a session's calls: real text where the trace has it, text made to length where not.
+import { type App, type Call, type Item, itemsOf, type Session } from "../workloads/session.ts";
+import { prose } from "./prose.ts";
+
+/** Characters that JSON syntax and field names take, so that a made-up item comes out near its length. */
+const MESSAGE_OVERHEAD = 60;
+const TOOL_CALL_OVERHEAD = 170;
+
+export interface BodyOptions {
+  model: string;
+  /** Bytes of body per token of made-up text. */
+  bytesPerToken: number;
+}
+
+function toolCallId(key: number): string {
+  return `call_${key.toString(36)}`;
+}
+
+function assistantMessage(item: Item, characters: number): object {
+  if (!item.callsTool) {
+    return { role: "assistant", content: prose(item.key, characters - MESSAGE_OVERHEAD) };
+  }
+  const path = `src/${item.key.toString(36)}.ts`;
+  const text = prose(item.key, characters - TOOL_CALL_OVERHEAD);
+  const call = { name: "edit_file", arguments: JSON.stringify({ path, text }) };
+  return {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: toolCallId(item.key), type: "function", function: call }],
+  };
+}
+
+function messageOf(item: Item, bytesPerToken: number): object {
+  const characters = Math.round(item.tokens * bytesPerToken);
+  if (item.role === "assistant") return assistantMessage(item, characters);
+  const content = prose(item.key, characters - MESSAGE_OVERHEAD);
+  if (item.role === "user") return { role: "user", content };
+  return { role: "tool", tool_call_id: toolCallId(item.parent?.key ?? 0), content };
+}
+
+/** Builds bodies and remembers the JSON of items that later calls send again. */
+export class ChatBodies {
+  private readonly itemJson = new WeakMap<Item, string>();
+  private readonly heads = new WeakMap<App, string>();
+
+  constructor(private readonly options: BodyOptions) {}
+
+  /** The message of an item as JSON. */
+  message(item: Item): string {
+    if (item.json !== undefined) return item.json;
+    let json = this.itemJson.get(item);
+    if (json === undefined) {
+      json = JSON.stringify(messageOf(item, this.options.bytesPerToken));
+      this.itemJson.set(item, json);
+    }
+    return json;
+  }
+
+  /**
+   * The request body of a call, streaming with usage.
+   * @param extra members after `messages`, as JSON without the braces (`"a":1,"b":2`), or empty
+   */
+  body(session: Session, call: Call, extra = ""): string {
+    const messages = itemsOf(call.tip)
+      .map((item) => this.message(item))
+      .join(",");
+    const more = extra === "" ? "" : `,${extra}`;
+    return `${this.head(session.app)},${messages}],"stream":true,"stream_options":{"include_usage":true}${more}}`;
+  }
+
+  private head(app: App): string {
+    let json = this.heads.get(app);
+    if (json === undefined) {
+      const system = JSON.stringify({ role: "system", content: app.system });
+      const model = JSON.stringify(this.options.model);
+      json = `{"model":${model},"tools":${JSON.stringify(app.tools)},"messages":[${system}`;
+      this.heads.set(app, json);
+    }
+    return json;
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading of trace files: JSON lines, plain or compressed, the shipped ones by name.
+import { existsSync, readFileSync } from "node:fs";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { Failure } from "../../../cli/failure.ts";
+import { fromRoot } from "../../../cli/paths.ts";
+
+/** Absolute path of a trace that ships with the product. */
+export function shippedTrace(name: "airline" | "coding-agent"): string {
+  return fromRoot("lab", "replay", "data", `${name}.ndjson.br`);
+}
+
+function readText(path: string): string {
+  const bytes = readFileSync(path);
+  if (path.endsWith(".br")) return brotliDecompressSync(bytes).toString("utf8");
+  if (path.endsWith(".gz")) return gunzipSync(bytes).toString("utf8");
+  return bytes.toString("utf8");
+}
+
+/**
+ * All lines of a JSON-lines file (`.br` and `.gz` are unpacked).
+ * @throws Failure naming the file, and the line that is not JSON
+ */
+export function readJsonLines<T>(path: string): T[] {
+  if (!existsSync(path)) throw new Failure(`${path}: no such file`);
+  const rows: T[] = [];
+  readText(path)
+    .split("\n")
+    .forEach((line, index) => {
+      if (line.trim() === "") return;
+      try {
+        rows.push(JSON.parse(line) as T);
+      } catch {
+        throw new Failure(`${path}: line ${index + 1} is not JSON`);
+      }
+    });
+  return rows;
+}
