@@ -57,6 +57,14 @@ function program(): Command {
       await format();
     });
 
+  cli
+    .command("generate")
+    .description("rewrite the files that are written by code: options, references")
+    .action(async () => {
+      const { generate } = await import("./commands/generate.ts");
+      await generate();
+    });
+
   return cli;
 }
 

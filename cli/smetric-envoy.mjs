@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one entry of every script and of the CLI: plain Node, works before any dependency is installed.
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -33,13 +32,23 @@ function findNpm() {
   return isNpm ? { command: process.execPath, leading: [self] } : { command: "npm", leading: [] };
 }
 
-/** Dependencies are stale when the lock file is not the one they were installed from. */
+/** npm writes down what it installed: dependencies are stale when that is not what the lock file asks for. */
+function dependenciesAreFresh(lock) {
+  const installed = join(root, "node_modules", ".package-lock.json");
+  if (!existsSync(installed)) return false;
+  const wanted = JSON.parse(readFileSync(lock, "utf8")).packages;
+  const found = JSON.parse(readFileSync(installed, "utf8")).packages;
+  return Object.entries(wanted).every(([path, { version, optional }]) => {
+    if (path === "") return true;
+    // Optional packages are those of other platforms.
+    return found[path] === undefined ? optional === true : found[path].version === version;
+  });
+}
+
 function ensureDependencies() {
   const lock = join(root, "package-lock.json");
   if (!existsSync(lock)) return; // An installed npm package: npm has done this already.
-  const digest = createHash("sha256").update(readFileSync(lock)).digest("hex");
-  const stamp = join(root, "node_modules", ".smetric-lock");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
+  if (dependenciesAreFresh(lock)) return;
   say("installing dependencies (npm ci) ...");
   const { command, leading } = findNpm();
   const options = ["ci", "--no-fund", "--no-audit", "--loglevel=error"];
@@ -49,8 +58,6 @@ function ensureDependencies() {
   });
   if (result.error) fail(`npm could not be started: ${result.error.message}`);
   if (result.status !== 0) fail(`npm ci failed with exit code ${result.status}`);
-  mkdirSync(dirname(stamp), { recursive: true });
-  writeFileSync(stamp, digest);
 }
 
 /** Bundles the command line; esbuild takes a fraction of a second, so it is simply done each time. */

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the AssemblyScript side of the options: the class with its defaults, and the table that the reader walks.
+import {
+  ALPHABETS,
+  type Field,
+  type FieldKind,
+  SCHEMA_PATH,
+  type Schema,
+} from "./options-schema.ts";
+
+const HEADER = (says: string): string =>
+  `// SPDX-License-Identifier: Apache-2.0\n// ${says}\n// Generated from ${SCHEMA_PATH}: change that file, then run \`npm run generate\`.\n`;
+
+function pascal(name: string): string {
+  return name.replace(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function typeName(field: Field): string {
+  if (field.node.title === undefined) throw new Error(`${field.path} has no title`);
+  return field.node.title;
+}
+
+function nameFunction(field: Field): string {
+  const type = typeName(field);
+  return `${type.charAt(0).toLowerCase()}${type.slice(1)}Name`;
+}
+
+function writeEnum(field: Field): string {
+  const names = field.node.enum ?? [];
+  const type = typeName(field);
+  const members = names.map((name, value) => `  ${pascal(name)} = ${value},`);
+  const cases = names.map((name) => `    case ${type}.${pascal(name)}: return "${name}";`);
+  return [
+    `/** Values of \`${field.path}\`. */`,
+    `export enum ${type} {`,
+    ...members,
+    `}`,
+    ``,
+    `/** The value as the configuration writes it. */`,
+    `export function ${nameFunction(field)}(value: ${type}): string {`,
+    `  switch (value) {`,
+    ...cases,
+    `    default: return "";`,
+    `  }`,
+    `}`,
+    ``,
+  ].join("\n");
+}
+
+function writeProperty(field: Field): string {
+  const { kind, node, property } = field;
+  const given = node.default;
+  switch (kind) {
+    case "flag":
+      return `  ${property}: bool = ${String(given)};`;
+    case "integer":
+      return `  ${property}: i32 = ${String(given)};`;
+    case "text":
+      return `  ${property}: string = ${JSON.stringify(given)};`;
+    case "texts":
+      return `  ${property}: string[] = [${(given as string[]).map((text) => JSON.stringify(text)).join(", ")}];`;
+    case "choice":
+      return `  ${property}: ${typeName(field)} = ${typeName(field)}.${pascal(String(given))};`;
+  }
+}
+
+function wrapComment(text: string): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line.length + word.length > 90) {
+      lines.push(line);
+      line = "";
+    }
+    line += line === "" ? word : ` ${word}`;
+  }
+  lines.push(line);
+  return lines.length === 1
+    ? `  /** ${text} */`
+    : ["  /**", ...lines.map((each) => `   * ${each}`), "   */"].join("\n");
+}
+
+/** Source text of assembly/config/options.ts. */
+export function writeOptions({ fields }: Schema): string {
+  const choices = fields.filter(({ kind }) => kind === "choice");
+  return [
+    HEADER("The filter's options with their defaults."),
+    ...choices.map(writeEnum),
+    `/** All options; a new object holds the defaults. */`,
+    `export class Options {`,
+    ...fields.map((field) => `${wrapComment(field.description)}\n${writeProperty(field)}`),
+    `}`,
+    ``,
+  ].join("\n");
+}
+
+/** `new Field(...)` for one row of the table; the order is that of Field's constructor. */
+function writeRow(field: Field): string {
+  const { text, node, kind } = field;
+  const kinds: Record<FieldKind, string> = {
+    flag: "Kind.Flag",
+    integer: "Kind.Integer",
+    text: "Kind.Text",
+    choice: "Kind.Choice",
+    texts: "Kind.Texts",
+  };
+  const [least, most] =
+    kind === "integer" ? [node.minimum, node.maximum] : [text.minLength ?? 0, text.maxLength ?? 0];
+  const alphabet = ALPHABETS[text.pattern ?? ""]?.name ?? "Printable";
+  const choices = (node.enum ?? []).map((name) => `"${name}"`).join(", ");
+  return `    new Field("${field.path}", ${kinds[kind]}, ${least}, ${most}, ${node.maxItems ?? 0}, Alphabet.${alphabet}, [${choices}], ${JSON.stringify(field.allowed)}),`;
+}
+
+function writeSetter(
+  { fields }: Schema,
+  kinds: FieldKind[],
+  signature: string,
+  assign: (field: Field) => string,
+): string {
+  const cases = fields.flatMap((field, index) =>
+    kinds.includes(field.kind)
+      ? [`    case ${index}: options.${field.property}${assign(field)}; break;`]
+      : [],
+  );
+  return [
+    `export function ${signature} {`,
+    `  switch (field) {`,
+    ...cases,
+    `    default: break;`,
+    `  }`,
+    `}`,
+    ``,
+  ].join("\n");
+}
+
+/** Source text of assembly/config/fields.ts. */
+export function writeFields(schema: Schema): string {
+  const imports = ["Options"].concat(
+    schema.fields.filter(({ kind }) => kind === "choice").map(typeName),
+  );
+  return [
+    HEADER("The table of fields that the reader walks, and how each is set."),
+    `import { Alphabet, Field, Kind } from "./field";`,
+    `import { ${imports.join(", ")} } from "./options";`,
+    ``,
+    `/** All fields; the index of a row is the field's number below. */`,
+    `export function allFields(): Field[] {`,
+    `  return [`,
+    ...schema.fields.map(writeRow),
+    `  ];`,
+    `}`,
+    ``,
+    `/** Paths of nested groups. */`,
+    `export function allGroups(): string[] {`,
+    `  return [${schema.groups.map((group) => `"${group}"`).join(", ")}];`,
+    `}`,
+    ``,
+    writeSetter(
+      schema,
+      ["flag"],
+      "setFlag(options: Options, field: i32, value: bool): void",
+      () => " = value",
+    ),
+    `/** Sets an integer, or a choice by the number of its name. */`,
+    writeSetter(
+      schema,
+      ["integer", "choice"],
+      "setInteger(options: Options, field: i32, value: i32): void",
+      (field) => (field.kind === "choice" ? ` = <${typeName(field)}>value` : " = value"),
+    ),
+    writeSetter(
+      schema,
+      ["text"],
+      "setText(options: Options, field: i32, value: string): void",
+      () => " = value",
+    ),
+    `/** Replaces a list. */`,
+    writeSetter(
+      schema,
+      ["texts"],
+      "setTexts(options: Options, field: i32, value: string[]): void",
+      () => " = value",
+    ),
+  ].join("\n");
+}
