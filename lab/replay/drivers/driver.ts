@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every driver of a replay offers: it takes a plan and an arm, and gives back what happened.
+import type { PresetName } from "../../mock-gpu/engine/step-cost.ts";
+import type { ArmRun, CallRecord } from "../measures/record.ts";
+import type { Session } from "../workloads/session.ts";
+
+/** When a session starts, and with which of its calls (a population begins mid-way). */
+export interface Arrival {
+  session: Session;
+  startMs: number;
+  firstCall: number;
+}
+
+/** The fleet: the same for every arm. */
+export interface FleetPlan {
+  endpoints: number;
+  preset: PresetName;
+  /** KV capacity of one endpoint in tokens. */
+  kvTokens: number;
+}
+
+/** Everything that is equal for all arms of a comparison. Times are simulated milliseconds. */
+export interface ReplayPlan {
+  fleet: FleetPlan;
+  arrivals: readonly Arrival[];
+  seed: number;
+  /** Calls that would start later are not made; sessions that still run then are cut off. */
+  limitMs: number;
+  /** Calls before this moment are not measured. */
+  warmupMs: number;
+}
+
+/** What a driver shows while it runs. */
+export interface Watcher {
+  /** The simulated time moved on; `inFlight` counts requests per endpoint. */
+  tick(nowMs: number, inFlight: readonly number[]): void;
+  ended(record: CallRecord): void;
+}
+
+export interface Driver {
+  readonly name: "envoy" | "virtual";
+  /** @throws Failure when the arm cannot be set up */
+  run(arm: string, plan: ReplayPlan, watcher: Watcher, signal: AbortSignal): Promise<ArmRun>;
+}
