@@ -5,7 +5,7 @@ import { Loads } from "../../../../assembly/memory/loads";
 import { Reason } from "../../../../assembly/metrics/reason";
 import { Request } from "../../../../assembly/request/request";
 import { Decision, NO_ENDPOINT } from "../../../../assembly/scheduling/decision";
-import { policyNamed } from "../../../../assembly/scheduling/routing/policies";
+import { Sticky } from "../../../../assembly/scheduling/routing/sticky";
 
 const request = new Request();
 const homes = new Homes();
@@ -13,7 +13,7 @@ const loads = new Loads();
 const decision = new Decision();
 
 function pick(): void {
-  policyNamed("sticky")!.pick(request, homes, loads, 1_000, 7, decision);
+  new Sticky().pick(request, homes, loads, 1_000, 7, decision);
 }
 
 describe("sticky", () => {

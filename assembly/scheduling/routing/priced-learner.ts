@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// How answers teach the policy `priced` its speeds, its decode price and what a global tier returns.
+import { Learned } from "../../memory/learned";
+
+/** Time to first token that no prefill explains: network, scheduling, the first decode step. */
+const BASE_SECONDS: f64 = 0.03;
+/** A ratio of these steps settles where 40 % of the samples lie below: single slow answers count once. */
+const STEP_UP: f64 = 1.02;
+const STEP_DOWN: f64 = 0.97;
+/** Fewer computed (fetched) tokens say more about noise than about speed. */
+const LEAST_COMPUTED: f64 = 512;
+const LEAST_FETCHED: f64 = 2048;
+/** A smaller missing prefix says nothing of a tier. */
+const LEAST_MISSING: f64 = 4096;
+const SHARE_RATE: f64 = 0.1;
+const DECODE_MEMORY: f64 = 0.995;
+const OUTPUT_RATE: f64 = 0.005;
+/** A report this far under the belief means that the prefix was evicted. */
+const EVICTION_TOKENS: f64 = 2048;
+/** Speeds stay in this range whatever an answer claims (1 us is 1,000,000 tokens per second). */
+const FASTEST_SECONDS: f64 = 1e-7;
+const SLOWEST_SECONDS: f64 = 0.1;
+
+/** The number of an answer that did not tell it. */
+export const UNKNOWN: f64 = -1;
+
+/** One finished answer beside what was believed when its request was sent. Reused from answer to answer. */
+export class Lesson {
+  /** Prompt tokens: as reported, else as estimated. */
+  promptTokens: f64 = 0;
+  /** As reported; UNKNOWN where the answer has none. */
+  cachedTokens: f64 = UNKNOWN;
+  /** The answer carried a `usage` at all. */
+  hasUsage: bool = false;
+  outputTokens: f64 = UNKNOWN;
+  /** h: prefix believed at the endpoint when the request was sent. */
+  heldTokens: f64 = 0;
+  /** m: prefix served before anywhere behind this gateway. */
+  seenTokens: f64 = 0;
+  /** The session had been served here before: only then does `seenTokens` mean something. */
+  known: bool = false;
+  /** q of the endpoint when the request was sent, without this request. */
+  queuedTokens: f64 = 0;
+  /** Context tokens of the answers decoded at the endpoint at the end, this one included. */
+  decodedContextTokens: f64 = 0;
+  /** Seconds to the first byte of the answer, and per output token after it; UNKNOWN where not seen. */
+  ttftSeconds: f64 = UNKNOWN;
+  tpotSeconds: f64 = UNKNOWN;
+}
+
+/**
+ * Cached tokens of an answer: engines that report them leave the field out when nothing was cached, so once a
+ * model's answers have told them, a usage without them means 0. UNKNOWN where they have never been told.
+ */
+export function reportedCachedTokens(learned: Learned, lesson: Lesson): f64 {
+  if (lesson.cachedTokens >= 0) return min(lesson.cachedTokens, lesson.promptTokens);
+  return learned.reports > 0 && lesson.hasUsage ? 0 : UNKNOWN;
+}
+
+/** The belief at the endpoint was wrong: everything older there was evicted too (least recently used first). */
+export function isEvicted(learned: Learned, lesson: Lesson): bool {
+  const cached = reportedCachedTokens(learned, lesson);
+  return cached >= 0 && cached + EVICTION_TOKENS < lesson.heldTokens;
+}
+
+/**
+ * Takes one answer into account. Without reported cached tokens the belief stands in for them, so that speeds
+ * are still learned from the time to the first token; the tier's share is then left alone.
+ *
+ *     x = queued + prompt - cached, fetched = max(0, cached - held)
+ *     fetched <= x / 2, x >= 512:  w1 follows (TTFT - 30 ms) / x
+ *     else fetched >= 2048:        w2 follows (TTFT - 30 ms - w1 x) / fetched
+ *     seen - held > 4096:          G  += 0.1 ((cached - held) / (seen - held) - G)
+ *
+ * @param share G that the policy used for this request, after `tier`
+ */
+export function learnPrices(learned: Learned, lesson: Lesson, share: f64): void {
+  let cached = reportedCachedTokens(learned, lesson);
+  if (lesson.cachedTokens >= 0) {
+    learned.reports += 1;
+    learned.silent = 0;
+  } else if (cached < 0) {
+    learned.silent += 1;
+  }
+  if (cached >= 0) learnShare(learned, lesson, cached);
+  else cached = min(lesson.promptTokens, believedCached(lesson, share));
+  learnSpeeds(learned, lesson, cached);
+  learnDecode(learned, lesson);
+}
+
+function believedCached(lesson: Lesson, share: f64): f64 {
+  return lesson.heldTokens + share * max(0, lesson.seenTokens - lesson.heldTokens);
+}
+
+function learnShare(learned: Learned, lesson: Lesson, cached: f64): void {
+  const missing = lesson.seenTokens - lesson.heldTokens;
+  if (!lesson.known || missing <= LEAST_MISSING) return;
+  const returned = min(1, max(0, (cached - lesson.heldTokens) / missing));
+  learned.returnedShare += SHARE_RATE * (returned - learned.returnedShare);
+}
+
+function learnSpeeds(learned: Learned, lesson: Lesson, cached: f64): void {
+  if (lesson.ttftSeconds < 0) return;
+  const computed = lesson.queuedTokens + lesson.promptTokens - cached;
+  const fetched = max(0, cached - lesson.heldTokens);
+  const seconds = lesson.ttftSeconds - BASE_SECONDS;
+  if (fetched <= computed / 2) {
+    if (computed < LEAST_COMPUTED) return;
+    learned.uncachedSeconds = follow(learned.uncachedSeconds, seconds / computed);
+  } else if (fetched >= LEAST_FETCHED) {
+    const spent = learned.uncachedSeconds * computed;
+    learned.fetchedSeconds = follow(learned.fetchedSeconds, (seconds - spent) / fetched);
+  }
+}
+
+function learnDecode(learned: Learned, lesson: Lesson): void {
+  if (lesson.tpotSeconds >= 0 && lesson.decodedContextTokens > 0) {
+    learned.tpotSum = DECODE_MEMORY * learned.tpotSum + lesson.tpotSeconds;
+    learned.decodedContextSum =
+      DECODE_MEMORY * learned.decodedContextSum + lesson.decodedContextTokens;
+  }
+  if (lesson.outputTokens >= 0) {
+    learned.outputTokens += OUTPUT_RATE * (lesson.outputTokens - learned.outputTokens);
+  }
+}
+
+/** One step of a quantile tracker. */
+function follow(value: f64, sample: f64): f64 {
+  const next = value * (sample > value ? STEP_UP : STEP_DOWN);
+  return min(SLOWEST_SECONDS, max(FASTEST_SECONDS, next));
+}

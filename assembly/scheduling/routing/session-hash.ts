@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policy `session-hash`: each session has one endpoint by rendezvous hashing, whatever the load.
+import { Homes } from "../../memory/homes";
+import { Loads } from "../../memory/loads";
+import { Reason } from "../../metrics/reason";
+import { Request } from "../../request/request";
+import { Decision } from "../decision";
+import { Estimate } from "./estimate";
+import { isVerifiedFollowUp, leaveToEnvoy, placementReason, Policy, sendTo } from "./policy";
+
+/**
+ * `argmax H(session, endpoint)` (highest random weight, Thaler and Ravishankar 1998). The session is its key, or
+ * the chain up to the first model item where the client names none, so that all turns of a conversation agree.
+ * When an endpoint leaves, only its own sessions move. While endpoints are unknown Envoy places first turns.
+ */
+export class SessionHash extends Policy {
+  private estimate: Estimate = new Estimate();
+
+  pick(
+    request: Request,
+    homes: Homes,
+    loads: Loads,
+    nowMs: u64,
+    chance: u64,
+    decision: Decision,
+  ): void {
+    const followUp = isVerifiedFollowUp(homes);
+    const key = sessionOf(request);
+    if (key == 0 || loads.count == 0 || (!followUp && !loads.complete)) {
+      leaveToEnvoy(request, placementReason(request), decision);
+      return;
+    }
+    this.estimate.reset(request, homes, loads, 0);
+    let best = 0;
+    let bestWeight: u64 = 0;
+    for (let i = 0; i < loads.count; i++) {
+      const weight = weightOf(key, loads.slots[i]);
+      if (weight < bestWeight) continue;
+      bestWeight = weight;
+      best = i;
+    }
+    const reason = followUp ? Reason.Home : placementReason(request);
+    sendTo(loads.slots[best], reason, request, <u32>this.estimate.heldAt(best), decision);
+  }
+}
+
+function sessionOf(request: Request): u64 {
+  if (request.session != 0 || request.boundaryCount == 0) return request.session;
+  return request.boundaries[0].chain ^ request.model;
+}
+
+/** The finaliser of SplitMix64 over session and endpoint. */
+function weightOf(key: u64, slot: i32): u64 {
+  let z = key + (<u64>slot + 1) * 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
