@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a bootstrap file of this folder and puts addresses, module and configuration in their places.
 import { existsSync, readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
 import { parse } from "yaml";
 import { Failure } from "../cli/failure.ts";
@@ -36,6 +37,7 @@ export interface Listener {
 
 export interface Cluster {
   name: string;
+  type: string;
   load_balancing_policy: { policies: { typed_extension_config: { name: string } }[] };
   load_assignment: {
     cluster_name: string;
@@ -58,7 +60,7 @@ export interface BootstrapOptions {
   bootstrap: string;
   /** Endpoints as `ip:port`, of all clusters or by cluster name. */
   endpoints: string[] | Record<string, string[]>;
-  /** The JSON configuration of the filter; without it the file's own. */
+  /** Fields of the filter's configuration, over those of the file. */
   configuration?: object;
   /** The module; without it `build/smetric.wasm`. */
   wasm?: string;
@@ -139,6 +141,10 @@ function setEndpoints(cluster: Cluster, endpoints: string[]): void {
     endpoint: { address: parseAddress(endpoint) },
   }));
   cluster.load_assignment.endpoints = [{ lb_endpoints: addresses }];
+  // Nothing to resolve: all endpoints are known, and checked once, before Envoy says that it is ready.
+  if (addresses.every(({ endpoint }) => isIP(endpoint.address.socket_address.address))) {
+    cluster.type = "STATIC";
+  }
 }
 
 function putOnTop(cluster: Cluster, balancing: Balancing): void {
@@ -154,6 +160,6 @@ function setPlugin(plugin: WasmPlugin, options: BootstrapOptions): void {
   if (!existsSync(filename))
     throw new Failure(`the filter ${filename} is missing: run \`npm run build\``);
   plugin.vm_config.code.local.filename = filename;
-  if (options.configuration !== undefined)
-    plugin.configuration.value = JSON.stringify(options.configuration);
+  const own = JSON.parse(plugin.configuration.value) as object;
+  plugin.configuration.value = JSON.stringify({ ...own, ...options.configuration });
 }
