@@ -15,6 +15,8 @@ export class Learned {
    */
   tpotSum: f64 = 0.006;
   decodedContextSum: f64 = 200_000;
+  /** Mean seconds per output token. */
+  tpotSeconds: f64 = 0.02;
   /** om: mean tokens of an answer. */
   outputTokens: f64 = 400;
   /** Answers that told their cached tokens, and answers in a row that did not. */
@@ -27,6 +29,7 @@ export class Learned {
     this.returnedShare = other.returnedShare;
     this.tpotSum = other.tpotSum;
     this.decodedContextSum = other.decodedContextSum;
+    this.tpotSeconds = other.tpotSeconds;
     this.outputTokens = other.outputTokens;
     this.reports = other.reports;
     this.silent = other.silent;

@@ -14,6 +14,7 @@ const LEAST_FETCHED: f64 = 2048;
 const LEAST_MISSING: f64 = 4096;
 const SHARE_RATE: f64 = 0.1;
 const DECODE_MEMORY: f64 = 0.995;
+const TPOT_RATE: f64 = 0.02;
 const OUTPUT_RATE: f64 = 0.005;
 /** A report this far under the belief means that the prefix was evicted. */
 const EVICTION_TOKENS: f64 = 2048;
@@ -114,6 +115,9 @@ function learnSpeeds(learned: Learned, lesson: Lesson, cached: f64): void {
 }
 
 function learnDecode(learned: Learned, lesson: Lesson): void {
+  if (lesson.tpotSeconds >= 0) {
+    learned.tpotSeconds += TPOT_RATE * (lesson.tpotSeconds - learned.tpotSeconds);
+  }
   if (lesson.tpotSeconds >= 0 && lesson.decodedContextTokens > 0) {
     learned.tpotSum = DECODE_MEMORY * learned.tpotSum + lesson.tpotSeconds;
     learned.decodedContextSum =

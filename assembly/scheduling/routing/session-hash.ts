@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policy `session-hash`: each session has one endpoint by rendezvous hashing, whatever the load.
+import { fold } from "../../hash/mix";
 import { Homes } from "../../memory/homes";
 import { Loads } from "../../memory/loads";
 import { Reason } from "../../metrics/reason";
@@ -34,7 +35,7 @@ export class SessionHash extends Policy {
     let best = 0;
     let bestWeight: u64 = 0;
     for (let i = 0; i < loads.count; i++) {
-      const weight = weightOf(key, loads.slots[i]);
+      const weight = fold(key, <u64>loads.slots[i]);
       if (weight < bestWeight) continue;
       bestWeight = weight;
       best = i;
@@ -47,12 +48,4 @@ export class SessionHash extends Policy {
 function sessionOf(request: Request): u64 {
   if (request.session != 0 || request.boundaryCount == 0) return request.session;
   return request.boundaries[0].chain ^ request.model;
-}
-
-/** The finaliser of SplitMix64 over session and endpoint. */
-function weightOf(key: u64, slot: i32): u64 {
-  let z = key + (<u64>slot + 1) * 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
 }
