@@ -85,6 +85,6 @@ export async function until(what: string, probe: () => boolean | Promise<boolean
   const deadline = performance.now() + 20_000;
   while (!(await probe())) {
     if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
