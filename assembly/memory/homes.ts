@@ -3,7 +3,10 @@
 
 export const MAX_HOMES: i32 = 2;
 
-/** The answer of a look-up. Reused: the affinity table refills it for each request. */
+/** No boundary of the request is known. */
+export const NO_MATCH: i32 = -1;
+
+/** The answer of a look-up: the stream keeps it until the response, because learning continues from it. */
 export class Homes {
   /** 0 = nothing known of this conversation. */
   count: i32 = 0;
@@ -22,4 +25,48 @@ export class Homes {
   seenBytes: u32 = 0;
   /** The conversation is known but its head (tools, system text) differs: a weak preference only. */
   headDiffers: bool = false;
+  /** The home is known by the session key alone: the history was compacted, or begins somewhere else. */
+  bySession: bool = false;
+
+  /** What the look-up matched, for `Affinity.learn`: closed runs before the boundary, or NO_MATCH. */
+  matchedRuns: i32 = NO_MATCH;
+  matchedKey: u64 = 0;
+  matchedHead: u32 = 0;
+  /** Verified turn of the request that ended at the boundary; 0 where no served request is known to have. */
+  matchedTurn: i32 = 0;
+  /** The entry is on probation: a follow-up makes it live. */
+  matchedProbation: bool = false;
+  /** The request ends at the boundary: a retry, or a twin. */
+  matchedEnd: bool = false;
+  /** Several conversations continue from the boundary: each endpoint takes a bounded number of them. */
+  shared: bool = false;
+  /** Boundary that this session does not keep any longer. */
+  dropKey: u64 = 0;
+
+  reset(): void {
+    this.count = 0;
+    this.movedMs = 0;
+    this.verifiedTurn = 1;
+    this.seenTokens = 0;
+    this.seenBytes = 0;
+    this.headDiffers = false;
+    this.bySession = false;
+    this.matchedRuns = NO_MATCH;
+    this.matchedKey = 0;
+    this.matchedHead = 0;
+    this.matchedTurn = 0;
+    this.matchedProbation = false;
+    this.matchedEnd = false;
+    this.shared = false;
+    this.dropKey = 0;
+  }
+
+  /** Adds an endpoint; the caller keeps the best first. */
+  add(slot: i32, prefixTokens: u32, servedMs: u64): void {
+    if (this.count >= MAX_HOMES) return;
+    this.slots[this.count] = slot;
+    this.prefixTokens[this.count] = prefixTokens;
+    this.servedMs[this.count] = servedMs;
+    this.count++;
+  }
 }

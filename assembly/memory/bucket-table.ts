@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hash table of a fixed number of buckets, one shared value each: oldest out, newcomers on probation.
+import { PackedValue } from "./packed-value";
+import { SharedStore } from "./shared-store";
+
+/**
+ * A bucket holds its live rows first, then those on probation, each oldest to newest. What has been seen once goes
+ * on probation; being seen again makes it live. A flood of single-use rows so pushes out only its own kind.
+ */
+export class BucketTable extends PackedValue {
+  private spareRow: StaticArray<u8>;
+
+  constructor(
+    store: SharedStore,
+    name: string,
+    format: u16,
+    rowBytes: i32,
+    private buckets: u32,
+    private liveCapacity: i32,
+    private probationCapacity: i32,
+  ) {
+    super(store, name, format, rowBytes, liveCapacity + probationCapacity);
+    this.spareRow = new StaticArray<u8>(rowBytes);
+  }
+
+  /** Most bytes that the values of this table can take in the store, keys and Envoy's own overhead left out. */
+  static capacityBytes(buckets: u32, rowBytes: i32, rows: i32): u64 {
+    return <u64>buckets * <u64>(16 + rowBytes * rows);
+  }
+
+  /** Looks at the bucket of a hash, until the next read of the store. */
+  openFor(hash: u64): void {
+    this.open(this.bucketOf(hash));
+    this.bound();
+  }
+
+  /** Opens the bucket of a hash for changes: `commit` writes them. */
+  editFor(hash: u64): void {
+    this.edit(this.bucketOf(hash));
+    this.bound();
+  }
+
+  isLive(index: i32): bool {
+    return index < <i32>this.mark;
+  }
+
+  /** Adds a zeroed row as the newest of its segment and returns its address; the oldest there makes room. */
+  insert(live: bool): usize {
+    if (live) {
+      if (<i32>this.mark >= this.liveCapacity) this.remove(0);
+      const row = this.insertRow(<i32>this.mark);
+      this.mark++;
+      return row;
+    }
+    if (this.count - <i32>this.mark >= this.probationCapacity) this.remove(<i32>this.mark);
+    return this.insertRow(this.count);
+  }
+
+  /** Makes a row on probation the newest live one. Returns its index then. */
+  promote(index: i32): i32 {
+    const bytes = <usize>this.rowBytes;
+    memory.copy(changetype<usize>(this.spareRow), this.row(index), bytes);
+    this.remove(index);
+    memory.copy(this.insert(true), changetype<usize>(this.spareRow), bytes);
+    return <i32>this.mark - 1;
+  }
+
+  remove(index: i32): void {
+    if (this.isLive(index)) this.mark--;
+    this.removeRow(index);
+  }
+
+  private bucketOf(hash: u64): u32 {
+    return <u32>((hash >> 16) % this.buckets);
+  }
+
+  /** A damaged mark must not reach the arithmetic. */
+  private bound(): void {
+    const count = <u32>this.count;
+    const fits =
+      this.mark <= count &&
+      <i32>this.mark <= this.liveCapacity &&
+      this.count - <i32>this.mark <= this.probationCapacity;
+    if (fits) return;
+    this.count = 0;
+    this.mark = 0;
+  }
+}

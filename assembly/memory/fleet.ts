@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The endpoints of one cluster: who they are, what was sent to them, what their answers taught.
+import { Request } from "../request/request";
+import { Homes } from "./homes";
+import { InFlight } from "./in-flight";
+import { Learned } from "./learned";
+import { Loads, MAX_CANDIDATES } from "./loads";
+import { ageMs, MAX_SLOTS, NO_SLOT, Roster } from "./roster";
+import { GaugeKind, Gauges, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
+import { NumbersTable, SlotNumbers, SLOTS_PER_VALUE } from "./slot-numbers";
+import { tagOf } from "./tags";
+
+/** Candidates of a large fleet besides the homes. */
+const SAMPLED: i32 = 8;
+/** An endpoint leaves after this many pins in a row that Envoy did not obey. */
+const MAX_DISOBEYED: u8 = 3;
+const SWEEP_MS: u64 = 1_000;
+
+export class Fleet {
+  private roster: Roster;
+  private numbers: NumbersTable;
+  private members: i32 = 0;
+  private sweptMs: u64 = 0;
+
+  /** `id` is unique to the cluster and short ASCII: it is part of the keys. */
+  constructor(
+    store: SharedStore,
+    private gauges: Gauges,
+    id: string,
+    private endpointTtlMs: u64,
+  ) {
+    const name = "f." + id;
+    this.roster = new Roster(store, name, gauges);
+    this.numbers = new NumbersTable(store, name);
+  }
+
+  /** Notes `upstream.num_endpoints` as seen with a stream. */
+  noteMembers(members: i32): void {
+    this.members = members;
+  }
+
+  /** Slot of an endpoint, or NO_SLOT. */
+  slotOf(address: usize, size: i32): i32 {
+    return this.roster.find(address, size);
+  }
+
+  /** Slot of an endpoint that answered with 2xx; NO_SLOT where the fleet is full or the address is too long. */
+  enroll(address: usize, size: i32, nowMs: u64): i32 {
+    this.roster.refresh(nowMs);
+    return this.roster.enroll(address, size, nowMs);
+  }
+
+  addressOf(slot: i32): usize {
+    return this.roster.addressOf(slot);
+  }
+
+  /** 0 where the slot is free. */
+  addressSizeOf(slot: i32): i32 {
+    return this.roster.addressSizeOf(slot);
+  }
+
+  generationOf(slot: i32): u16 {
+    return this.roster.generationOf(slot);
+  }
+
+  /** Slot of what a table remembers, or NO_SLOT where that endpoint left. */
+  resolve(slot: i32, generation: u16, nowMs: u64): i32 {
+    return this.roster.resolve(slot, generation, nowMs);
+  }
+
+  get knownCount(): i32 {
+    return this.roster.known;
+  }
+
+  /** Fills the candidates of a pick: all endpoints up to 64, else the homes and a sample. */
+  load(loads: Loads, request: Request, homes: Homes, nowMs: u64, chance: u64): void {
+    this.roster.refresh(nowMs);
+    loads.count = 0;
+    loads.complete = this.roster.known > 0 && this.members <= this.roster.known;
+    if (this.roster.known <= MAX_CANDIDATES) this.listAll(loads);
+    else this.listSample(loads, homes, chance);
+    this.fill(loads, request, nowMs);
+  }
+
+  /** Counts a request that leaves for an endpoint; does nothing where it is not known yet. */
+  send(flight: InFlight, slot: i32, uncachedTokens: u32, contextTokens: u32, nowMs: u64): void {
+    if (slot < 0 || slot >= MAX_SLOTS || flight.slot != NO_SLOT) return;
+    flight.slot = slot;
+    flight.pendingTokens = <i64>uncachedTokens;
+    flight.contextTokens = <i64>contextTokens;
+    this.count(slot, 1, flight.pendingTokens, flight.contextTokens);
+  }
+
+  /** The first byte came back: nothing of this request waits for prefill any more. */
+  firstByte(flight: InFlight, nowMs: u64): void {
+    if (flight.slot == NO_SLOT) return;
+    this.count(flight.slot, 0, -flight.pendingTokens, 0);
+    flight.pendingTokens = 0;
+  }
+
+  /** Takes back all that the stream counts for. May be called again. */
+  finish(flight: InFlight, nowMs: u64): void {
+    if (flight.slot == NO_SLOT) return;
+    this.count(flight.slot, -1, -flight.pendingTokens, -flight.contextTokens);
+    flight.slot = NO_SLOT;
+    flight.pendingTokens = 0;
+    flight.contextTokens = 0;
+  }
+
+  /** An endpoint answered with 2xx. Call after `Affinity.learn`, with the homes of the same request. */
+  served(request: Request, homes: Homes, slot: i32, nowMs: u64): void {
+    const before = latestHome(homes);
+    const beforeSlot = before < 0 ? NO_SLOT : homes.slots[before];
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      const generation = this.generationOf(slot);
+      if (generation == 0) return;
+      this.numbers.editFor(slot);
+      if (beforeSlot != NO_SLOT && this.numbers.covers(beforeSlot)) {
+        this.release(homes, before, nowMs);
+      }
+      const row = this.numbers.claim(slot, generation);
+      row.servedS = <u32>(nowMs / 1_000);
+      row.disobeyed = 0;
+      row.commitTokens(<f32>request.promptTokens, nowMs);
+      if (request.head != 0) row.serveHead(headTag(request));
+      if (this.numbers.commit() != Write.Conflict) break;
+    }
+    if (beforeSlot == NO_SLOT || this.numbers.covers(beforeSlot)) return;
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      this.numbers.editFor(beforeSlot);
+      this.release(homes, before, nowMs);
+      if (this.numbers.commit() != Write.Conflict) return;
+    }
+  }
+
+  /** Envoy sent a pinned request elsewhere; after three in a row the endpoint leaves. */
+  disobeyed(slot: i32, nowMs: u64): void {
+    const generation = this.generationOf(slot);
+    if (!this.roster.isUsed(slot)) return;
+    let count: u8 = 0;
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      this.numbers.editFor(slot);
+      const row = this.numbers.claim(slot, generation);
+      count = row.disobeyed + 1;
+      row.disobeyed = count;
+      if (this.numbers.commit() != Write.Conflict) break;
+    }
+    if (count >= MAX_DISOBEYED) this.roster.leave(slot, generation, nowMs);
+  }
+
+  /** An answer reported fewer cached tokens than believed: what was idle since `believedMs` is evicted there. */
+  raiseHorizon(slot: i32, believedMs: u64): void {
+    const generation = this.generationOf(slot);
+    if (!this.roster.isUsed(slot)) return;
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      this.numbers.editFor(slot);
+      const row = this.numbers.claim(slot, generation);
+      row.horizonMs = max(row.horizonMs, believedMs);
+      row.forgetHeads();
+      if (this.numbers.commit() != Write.Conflict) return;
+    }
+  }
+
+  /** Lets endpoints leave that have not served for their time to live. Call from the tick. */
+  tick(nowMs: u64): void {
+    if (ageMs(this.sweptMs, nowMs) < SWEEP_MS) return;
+    this.sweptMs = nowMs;
+    this.roster.refresh(nowMs);
+    for (let first = 0; first < this.roster.end; first += SLOTS_PER_VALUE)
+      this.expire(first, nowMs);
+  }
+
+  private expire(first: i32, nowMs: u64): void {
+    this.numbers.openFor(first);
+    const end = min(first + SLOTS_PER_VALUE, this.roster.end);
+    for (let slot = first; slot < end; slot++) {
+      if (!this.roster.isUsed(slot)) continue;
+      const generation = this.roster.generationOf(slot);
+      const row = this.numbers.peek(slot, generation);
+      if (row == null || ageMs(<u64>row.servedS * 1_000, nowMs) <= this.endpointTtlMs) continue;
+      this.roster.leave(slot, generation, nowMs);
+      this.numbers.openFor(first);
+    }
+  }
+
+  private release(homes: Homes, home: i32, nowMs: u64): void {
+    const slot = homes.slots[home];
+    const row = this.numbers.peek(slot, this.generationOf(slot));
+    if (row == null) return;
+    row.releaseTokens(<f32>homes.prefixTokens[home], homes.servedMs[home], nowMs);
+  }
+
+  private count(slot: i32, requests: i64, pendingTokens: i64, contextTokens: i64): void {
+    this.gauges.add(GaugeKind.InFlight, slot, requests);
+    this.gauges.add(GaugeKind.PendingPrefill, slot, pendingTokens);
+    this.gauges.add(GaugeKind.Context, slot, contextTokens);
+  }
+
+  private listAll(loads: Loads): void {
+    for (let slot = 0; slot < this.roster.end && loads.count < MAX_CANDIDATES; slot++) {
+      this.list(loads, slot);
+    }
+  }
+
+  /** The sample comes from one value of the numbers, drawn by chance: one read whatever the fleet's size. */
+  private listSample(loads: Loads, homes: Homes, chance: u64): void {
+    for (let i = 0; i < homes.count; i++) this.list(loads, homes.slots[i]);
+    const end = this.roster.end;
+    const start = <i32>(chance % <u64>end);
+    const first = start - (start % SLOTS_PER_VALUE);
+    const width = min(SLOTS_PER_VALUE, end - first);
+    const wanted = loads.count + SAMPLED;
+    let offset = start - first;
+    for (let i = 0; i < width && loads.count < wanted; i++) {
+      this.list(loads, first + offset);
+      offset = (offset + 1) % width;
+    }
+  }
+
+  private list(loads: Loads, slot: i32): void {
+    if (!this.roster.isUsed(slot)) return;
+    for (let i = 0; i < loads.count; i++) {
+      if (loads.slots[i] == slot) return;
+    }
+    loads.slots[loads.count++] = slot;
+  }
+
+  private fill(loads: Loads, request: Request, nowMs: u64): void {
+    const head = request.head == 0 ? 0 : headTag(request);
+    for (let i = 0; i < loads.count; i++) {
+      const slot = loads.slots[i];
+      if (i == 0 || !this.numbers.covers(slot)) this.numbers.openFor(slot);
+      loads.inFlight[i] = <i32>this.gauges.get(GaugeKind.InFlight, slot);
+      loads.pendingPrefill[i] = <f64>this.gauges.get(GaugeKind.PendingPrefill, slot);
+      loads.context[i] = <f64>this.gauges.get(GaugeKind.Context, slot);
+      const row = this.numbers.peek(slot, this.roster.generationOf(slot));
+      loads.committed[i] = row == null ? 0 : row.committedTokens(nowMs);
+      loads.horizonMs[i] = row == null ? 0 : row.horizonMs;
+      loads.headServed[i] = row != null && head != 0 && row.hasHead(head);
+    }
+  }
+}
+
+function headTag(request: Request): u32 {
+  return tagOf(request.head ^ request.model);
+}
+
+/** The home that served last, or -1. */
+function latestHome(homes: Homes): i32 {
+  let latest = -1;
+  for (let i = 0; i < homes.count; i++) {
+    if (latest < 0 || homes.servedMs[i] > homes.servedMs[latest]) latest = i;
+  }
+  return latest;
+}

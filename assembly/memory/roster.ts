@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which endpoint has which slot of a fleet: a shared value, with a copy in each VM.
+import { Gauges, GaugeKind, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
+import { PackedValue } from "./packed-value";
+
+/** Most endpoints of one cluster. */
+export const MAX_SLOTS: i32 = 1024;
+export const NO_SLOT: i32 = -1;
+
+const FORMAT: u16 = 0x0101;
+const ADDRESS_BYTES: i32 = 60;
+/** The copy of a VM is this old at most; whatever it cannot resolve makes it read again at once. */
+const REFRESH_MS: u64 = 1_000;
+/** But not more often than this: references to endpoints that left stay unresolved for good. */
+const LEAST_REFRESH_MS: u64 = 50;
+
+
+@unmanaged
+class RosterRow {
+  /** Counts the endpoints that had this slot, never 0. */
+  generation: u16;
+  /** Length of the address; 0 = free. */
+  addressSize: u8;
+  reserved: u8;
+}
+
+const ROW_BYTES: i32 = <i32>offsetof<RosterRow>() + ADDRESS_BYTES;
+
+export class Roster {
+  /** Slots ever used: every slot in use is below. */
+  end: i32 = 0;
+  /** Slots in use. */
+  known: i32 = 0;
+  private value: PackedValue;
+  private copy: StaticArray<u8> = new StaticArray<u8>(0);
+  private readMs: u64 = 0;
+  private lastSlot: i32 = 0;
+
+  constructor(
+    store: SharedStore,
+    name: string,
+    private gauges: Gauges,
+  ) {
+    this.value = new PackedValue(store, name + ".r", FORMAT, ROW_BYTES, MAX_SLOTS);
+  }
+
+  /** Reads the shared value again if the copy is old. */
+  refresh(nowMs: u64): void {
+    if (this.readMs == 0 || ageMs(this.readMs, nowMs) >= REFRESH_MS) this.reload(nowMs);
+  }
+
+  isUsed(slot: i32): bool {
+    return slot >= 0 && slot < this.end && this.row(slot).addressSize != 0;
+  }
+
+  generationOf(slot: i32): u16 {
+    return slot >= 0 && slot < this.end ? this.row(slot).generation : 0;
+  }
+
+  /** Address as Envoy writes it (`ip:port`); 0 bytes where the slot is free. Valid until the next refresh. */
+  addressOf(slot: i32): usize {
+    return changetype<usize>(this.row(slot)) + offsetof<RosterRow>();
+  }
+
+  addressSizeOf(slot: i32): i32 {
+    return slot >= 0 && slot < this.end ? <i32>this.row(slot).addressSize : 0;
+  }
+
+  /** Slot of a reference, or NO_SLOT where that endpoint left or its slot has another one by now. */
+  resolve(slot: i32, generation: u16, nowMs: u64): i32 {
+    if (generation == 0 || slot >= MAX_SLOTS) return NO_SLOT;
+    if (this.holds(slot, generation)) return slot;
+    if (ageMs(this.readMs, nowMs) < LEAST_REFRESH_MS) return NO_SLOT;
+    this.reload(nowMs);
+    return this.holds(slot, generation) ? slot : NO_SLOT;
+  }
+
+  find(address: usize, size: i32): i32 {
+    if (this.matches(this.lastSlot, address, size)) return this.lastSlot;
+    for (let slot = 0; slot < this.end; slot++) {
+      if (!this.matches(slot, address, size)) continue;
+      this.lastSlot = slot;
+      return slot;
+    }
+    return NO_SLOT;
+  }
+
+  /** Slot of an endpoint that served; a new one where it has none. NO_SLOT where the fleet is full. */
+  enroll(address: usize, size: i32, nowMs: u64): i32 {
+    if (size <= 0 || size > ADDRESS_BYTES) return NO_SLOT;
+    const known = this.find(address, size);
+    if (known != NO_SLOT) return known;
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      this.value.edit(0);
+      this.takeCopy(nowMs);
+      const taken = this.find(address, size);
+      if (taken != NO_SLOT) return taken;
+      const slot = this.freeSlot();
+      if (slot == NO_SLOT) return NO_SLOT;
+      this.value.extend(slot + 1);
+      const row = changetype<RosterRow>(this.value.row(slot));
+      row.generation = row.generation == 0xffff ? 1 : row.generation + 1;
+      row.addressSize = <u8>size;
+      memory.copy(changetype<usize>(row) + offsetof<RosterRow>(), address, <usize>size);
+      const outcome = this.value.commit();
+      if (outcome == Write.Conflict) continue;
+      if (outcome == Write.Failed) return NO_SLOT;
+      this.takeCopy(nowMs);
+      return slot;
+    }
+    return NO_SLOT;
+  }
+
+  /** Frees the slot of an endpoint that left. */
+  leave(slot: i32, generation: u16, nowMs: u64): void {
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      this.value.edit(0);
+      if (slot < 0 || slot >= this.value.count) return;
+      const row = changetype<RosterRow>(this.value.row(slot));
+      if (row.generation != generation || row.addressSize == 0) break;
+      row.addressSize = 0;
+      if (this.value.commit() != Write.Conflict) break;
+    }
+    this.reload(nowMs);
+  }
+
+  private reload(nowMs: u64): void {
+    this.value.open(0);
+    this.takeCopy(nowMs);
+  }
+
+  /** Keeps the open value; allocates only when the fleet has grown. */
+  private takeCopy(nowMs: u64): void {
+    const count = this.value.count;
+    const size = count * ROW_BYTES;
+    if (this.copy.length < size) this.copy = new StaticArray<u8>(size + (size >> 1));
+    memory.copy(changetype<usize>(this.copy), this.value.row(0), <usize>size);
+    this.end = count;
+    this.known = 0;
+    for (let slot = 0; slot < count; slot++) {
+      const row = this.row(slot);
+      if (<i32>row.addressSize > ADDRESS_BYTES || row.generation == 0) row.addressSize = 0;
+      if (row.addressSize != 0) this.known++;
+    }
+    this.readMs = nowMs;
+  }
+
+  /** The first free slot that no stream of an earlier endpoint still counts at, else the first free one. */
+  private freeSlot(): i32 {
+    let first = NO_SLOT;
+    for (let slot = 0; slot < this.end; slot++) {
+      if (this.isUsed(slot)) continue;
+      if (this.gauges.get(GaugeKind.InFlight, slot) == 0) return slot;
+      if (first == NO_SLOT) first = slot;
+    }
+    return this.end < MAX_SLOTS ? this.end : first;
+  }
+
+  private holds(slot: i32, generation: u16): bool {
+    return this.isUsed(slot) && this.row(slot).generation == generation;
+  }
+
+  private matches(slot: i32, address: usize, size: i32): bool {
+    return (
+      this.addressSizeOf(slot) == size &&
+      memory.compare(this.addressOf(slot), address, <usize>size) == 0
+    );
+  }
+
+  private row(slot: i32): RosterRow {
+    return changetype<RosterRow>(changetype<usize>(this.copy) + <usize>(slot * ROW_BYTES));
+  }
+}
+
+/** Clocks of workers differ by little; what lies in the future is new. */
+export function ageMs(thenMs: u64, nowMs: u64): u64 {
+  return nowMs > thenMs ? nowMs - thenMs : 0;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What memory needs of its surroundings: values shared by all workers with compare-and-swap, and shared gauges.
+
+/** What came of a write. */
+export enum Write {
+  Written = 0,
+  /** Somebody wrote since the version was read: read again. */
+  Conflict = 1,
+  /** The store refuses; what is lost is one cache miss. */
+  Failed = 2,
+}
+
+/**
+ * Version of a value that does not exist. Never handed out for an existing one: Envoy ignores the compare value
+ * of a missing key and refuses a wrong one, so a first write cannot overwrite another worker's first write.
+ */
+export const ABSENT: u32 = 0xffffffff;
+
+/** Attempts to write a value that other workers write too; the change is dropped after the last. */
+export const WRITE_ATTEMPTS: i32 = 4;
+
+/** Values by key, shared by every VM of an Envoy. Keys are never deleted, so there is a fixed number of them. */
+export abstract class SharedStore {
+  /** The value that the last `read` found. Writable, and valid until the next read. */
+  data: usize = 0;
+  size: i32 = 0;
+  /** For `write`; ABSENT where there is no value. */
+  version: u32 = ABSENT;
+
+  /** Fills `data`, `size` and `version`; false and an empty value where the key is missing. */
+  abstract read(key: usize, keySize: i32): bool;
+
+  /** Writes if the version is still the one that was read. */
+  abstract write(key: usize, keySize: i32, data: usize, size: i32, version: u32): Write;
+}
+
+export enum GaugeKind {
+  /** Requests in flight. */
+  InFlight = 0,
+  /** Uncached prompt tokens sent whose first byte has not come back. */
+  PendingPrefill = 1,
+  /** Prompt tokens of all requests in flight. */
+  Context = 2,
+}
+
+export const GAUGE_KINDS: i32 = 3;
+
+/** Above this a gauge went below zero and wrapped. */
+const WRAPPED: u64 = 1 << 63;
+const UNDEFINED: u32 = 0xffffffff;
+
+/**
+ * Gauges of one fleet, one per kind and slot, atomic across all workers. Arithmetic is modulo 2^64, so adds of
+ * different workers commute whatever their order.
+ */
+export abstract class Gauges {
+  private ids: StaticArray<u32>;
+
+  constructor(slots: i32) {
+    this.ids = new StaticArray<u32>(slots * GAUGE_KINDS);
+    memory.fill(changetype<usize>(this.ids), 0xff, (<usize>(slots * GAUGE_KINDS)) << 2);
+  }
+
+  add(kind: GaugeKind, slot: i32, change: i64): void {
+    if (change != 0) this.addTo(this.idOf(kind, slot), change);
+  }
+
+  /** Never negative: what wrapped counts as 0. */
+  get(kind: GaugeKind, slot: i32): i64 {
+    const value = this.valueOf(this.idOf(kind, slot));
+    return value > WRAPPED ? 0 : <i64>value;
+  }
+
+  /** Creates or finds the gauge; called once per gauge and VM. */
+  protected abstract define(kind: GaugeKind, slot: i32): u32;
+  protected abstract addTo(id: u32, change: i64): void;
+  protected abstract valueOf(id: u32): u64;
+
+  private idOf(kind: GaugeKind, slot: i32): u32 {
+    const index = slot * GAUGE_KINDS + <i32>kind;
+    const known = unchecked(this.ids[index]);
+    if (known != UNDEFINED) return known;
+    const id = this.define(kind, slot);
+    unchecked((this.ids[index] = id));
+    return id;
+  }
+}
