@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scanner reports, and to whom: the tokens of a JSON document, one call each, in document order.
+
+export enum Container {
+  Object = 0,
+  Array = 1,
+}
+
+/** `NaN` and the infinities are not JSON, but Python clients write them: they count as literals. */
+export enum Literal {
+  Null = 0,
+  False = 1,
+  True = 2,
+  NotFinite = 3,
+}
+
+/**
+ * The token at hand. One object per scanner, refilled for every token: copy what must outlive the call.
+ * A sink may set the two `want` flags while it takes a key or the begin of an array; they hold for the next
+ * text only.
+ */
+export class Token {
+  /** Hash of a key, text, number or literal by its meaning: `hashName("role")` equals the key `"r\u006fle"`. */
+  hash: u64 = 0;
+  /** Offset in the document just behind the token. */
+  offset: i32 = 0;
+
+  /** Decoded length of a key or text in UTF-8 bytes. */
+  bytes: u32 = 0;
+  /** How many of these bytes belong to characters outside ASCII, and how many such characters there are. */
+  wideBytes: u32 = 0;
+  wideCharacters: u32 = 0;
+
+  /** Decoded bytes of a key or text, where it was wanted or is short (`textBytes` 0 and `bytes` > 0: not kept). */
+  text: usize = 0;
+  /** Bytes at `text`: all of it, or the first MAX_TEXT_BYTES of a longer one. */
+  textBytes: i32 = 0;
+
+  /** Value of a number. */
+  value: f64 = 0;
+  /** Kind of a literal. */
+  literal: Literal = Literal.Null;
+
+  /** Keep the decoded bytes of the next text, up to MAX_TEXT_BYTES. */
+  wantText: bool = false;
+  /** Report the next text in pieces of PIECE_BYTES as well. */
+  wantPieces: bool = false;
+}
+
+/** Most bytes of a text that a token keeps. */
+export const MAX_TEXT_BYTES: i32 = 512;
+
+/** Canonical bytes after which a text that is wanted in pieces is reported once more. */
+export const PIECE_BYTES: i32 = 1024;
+
+/** Takes the tokens of a document. The scanner has checked the grammar: calls are always balanced. */
+export abstract class Sink {
+  abstract begin(kind: Container, token: Token): void;
+  abstract end(kind: Container, token: Token): void;
+  abstract key(token: Token): void;
+  abstract text(token: Token): void;
+  abstract number(token: Token): void;
+  abstract literal(token: Token): void;
+
+  /** A wanted text has come to another piece: `hash` and `bytes` are those of the text so far. */
+  piece(_token: Token): void {}
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vector masks equal their scalar oracle on blocks of the bytes that matter.
+import {
+  anyWide,
+  controlMask,
+  equalMask,
+  escapedMask,
+  plainLetterMask,
+  ScalarMasks,
+  wideFirstMask,
+  wideMask,
+} from "../../../assembly/json/masks";
+import { BACKSLASH, QUOTE } from "../../../assembly/json/bytes";
+
+const BLOCK = new StaticArray<u8>(64);
+const BYTES: u8[] = [
+  0x5c, 0x5c, 0x5c, 0x22, 0x6e, 0x75, 0x72, 0x62, 0x66, 0x74, 0x2f, 0x61, 0x20, 0x1f, 0x00, 0x80,
+  0xbf, 0xc0, 0xff, 0x7f,
+];
+
+describe("masks", () => {
+  it("equal the scalar oracle", () => {
+    const p = changetype<usize>(BLOCK);
+    const oracle = new ScalarMasks();
+    let random: u64 = 42;
+    for (let round = 0; round < 300; round++) {
+      const kinds: u64 = <u64>(1 + (round % BYTES.length));
+      for (let i = 0; i < 64; i++) {
+        random = random * 6364136223846793005 + 1442695040888963407;
+        store<u8>(p + i, BYTES[<i32>((random >> 33) % kinds)]);
+      }
+      const a = v128.load(p);
+      const b = v128.load(p, 16);
+      const c = v128.load(p, 32);
+      const d = v128.load(p, 48);
+      const escapedBefore = (round & 1) == 1;
+      oracle.read(p, escapedBefore);
+      expect(equalMask(QUOTE, a, b, c, d)).toBe(oracle.quote);
+      const backslashes = equalMask(BACKSLASH, a, b, c, d);
+      expect(backslashes).toBe(oracle.backslash);
+      expect(controlMask(a, b, c, d)).toBe(oracle.control);
+      expect(wideMask(a, b, c, d)).toBe(oracle.wide);
+      expect(wideFirstMask(a, b, c, d)).toBe(oracle.wideFirst);
+      expect(anyWide(a, b, c, d)).toBe(oracle.wide != 0);
+      expect(plainLetterMask(a, b, c, d)).toBe(oracle.plain);
+      expect(escapedMask(backslashes, escapedBefore ? 1 : 0)).toBe(oracle.escaped);
+    }
+  });
+});
