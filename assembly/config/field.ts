@@ -38,5 +38,34 @@ export class Field {
     public choices: string[],
     /** What an error message says is allowed. */
     public allowed: string,
+    /** Its value is never printed. */
+    public secret: bool,
   ) {}
+}
+
+const LOWEST_PRINTABLE: i32 = 0x20;
+const HIGHEST_PRINTABLE: i32 = 0x7e;
+const SLASH: i32 = 0x2f;
+
+/** Characters of RFC 9110's `token` beside letters and digits. */
+const TOKEN_MARKS: string = "!#$%&'*+.^_`|~-";
+
+function isTokenCharacter(code: i32): bool {
+  if (code >= 0x30 && code <= 0x39) return true; // 0-9
+  const lower = code | 0x20;
+  if (lower >= 0x61 && lower <= 0x7a) return true; // a-z, A-Z
+  return TOKEN_MARKS.includes(String.fromCharCode(code));
+}
+
+/** Whether a text is made of characters that this alphabet has. */
+export function accepts(alphabet: Alphabet, text: string): bool {
+  if (alphabet == Alphabet.PathEnd && (text.length == 0 || text.charCodeAt(0) != SLASH))
+    return false;
+  const lowest = alphabet == Alphabet.PathEnd ? LOWEST_PRINTABLE + 1 : LOWEST_PRINTABLE;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < lowest || code > HIGHEST_PRINTABLE) return false;
+    if (alphabet == Alphabet.HeaderName && !isTokenCharacter(code)) return false;
+  }
+  return true;
 }

@@ -17,6 +17,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       ["observe", "route"],
       'one of "observe", "route"',
+      false,
     ),
     new Field(
       "policy",
@@ -36,6 +37,7 @@ export function allFields(): Field[] {
         "least-request",
       ],
       'one of "priced", "sticky", "smetric-v1", "smetric-v2", "lmetric", "agentix", "session-hash", "least-request"',
+      false,
     ),
     new Field(
       "steering",
@@ -46,6 +48,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       ["pin", "override-host", "hash", "filter-state"],
       'one of "pin", "override-host", "hash", "filter-state"',
+      false,
     ),
     new Field(
       "first_turn",
@@ -56,6 +59,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       ["priced", "least-request"],
       'one of "priced", "least-request"',
+      false,
     ),
     new Field(
       "tier",
@@ -66,6 +70,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       ["auto", "none", "full"],
       'one of "auto", "none", "full"',
+      false,
     ),
     new Field(
       "short_prompt_tokens",
@@ -76,6 +81,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       [],
       "an integer from 0 to 10000000",
+      false,
     ),
     new Field(
       "session_headers",
@@ -86,6 +92,7 @@ export function allFields(): Field[] {
       Alphabet.HeaderName,
       [],
       "a list of at most 8 texts, each a header name of 1 to 128 characters",
+      false,
     ),
     new Field(
       "tenant_header",
@@ -96,8 +103,19 @@ export function allFields(): Field[] {
       Alphabet.HeaderName,
       [],
       'a header name of at most 128 characters, or ""',
+      false,
     ),
-    new Field("trust_agent_headers", Kind.Flag, 0, 0, 0, Alphabet.Printable, [], "true or false"),
+    new Field(
+      "trust_agent_headers",
+      Kind.Flag,
+      0,
+      0,
+      0,
+      Alphabet.Printable,
+      [],
+      "true or false",
+      false,
+    ),
     new Field(
       "agent_session_header",
       Kind.Text,
@@ -107,6 +125,7 @@ export function allFields(): Field[] {
       Alphabet.HeaderName,
       [],
       'a header name of at most 128 characters, or ""',
+      false,
     ),
     new Field(
       "agent_turn_header",
@@ -117,6 +136,7 @@ export function allFields(): Field[] {
       Alphabet.HeaderName,
       [],
       'a header name of at most 128 characters, or ""',
+      false,
     ),
     new Field(
       "agent_parent_header",
@@ -127,6 +147,7 @@ export function allFields(): Field[] {
       Alphabet.HeaderName,
       [],
       'a header name of at most 128 characters, or ""',
+      false,
     ),
     new Field(
       "agent_final_header",
@@ -137,8 +158,19 @@ export function allFields(): Field[] {
       Alphabet.HeaderName,
       [],
       'a header name of at most 128 characters, or ""',
+      false,
     ),
-    new Field("skip_billing_nonce", Kind.Flag, 0, 0, 0, Alphabet.Printable, [], "true or false"),
+    new Field(
+      "skip_billing_nonce",
+      Kind.Flag,
+      0,
+      0,
+      0,
+      Alphabet.Printable,
+      [],
+      "true or false",
+      false,
+    ),
     new Field(
       "extra_paths",
       Kind.Texts,
@@ -148,6 +180,7 @@ export function allFields(): Field[] {
       Alphabet.PathEnd,
       [],
       "a list of at most 16 texts, each a path that begins with / of 2 to 256 characters",
+      false,
     ),
     new Field(
       "hold_cap_bytes",
@@ -158,6 +191,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       [],
       "an integer from 4096 to 1073741824",
+      false,
     ),
     new Field(
       "hold_stall_ms",
@@ -168,6 +202,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       [],
       "an integer from 50 to 60000",
+      false,
     ),
     new Field(
       "tick_ms",
@@ -178,6 +213,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       [],
       "an integer from 10 to 1000",
+      false,
     ),
     new Field(
       "body_window_bytes",
@@ -188,6 +224,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       [],
       "an integer from 4096 to 1048576",
+      false,
     ),
     new Field(
       "affinity_sessions",
@@ -198,6 +235,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       [],
       "an integer from 64 to 1048576",
+      false,
     ),
     new Field(
       "endpoint_ttl_ms",
@@ -208,6 +246,7 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       [],
       "an integer from 1000 to 86400000",
+      false,
     ),
     new Field(
       "hash_seed",
@@ -218,9 +257,20 @@ export function allFields(): Field[] {
       Alphabet.Printable,
       [],
       'a printable ASCII text of at most 256 characters, or ""',
+      true,
     ),
-    new Field("expose_decision", Kind.Flag, 0, 0, 0, Alphabet.Printable, [], "true or false"),
-    new Field("record", Kind.Flag, 0, 0, 0, Alphabet.Printable, [], "true or false"),
+    new Field(
+      "expose_decision",
+      Kind.Flag,
+      0,
+      0,
+      0,
+      Alphabet.Printable,
+      [],
+      "true or false",
+      false,
+    ),
+    new Field("record", Kind.Flag, 0, 0, 0, Alphabet.Printable, [], "true or false", false),
   ];
 }
 

@@ -108,7 +108,7 @@ function writeRow(field: Field): string {
     kind === "integer" ? [node.minimum, node.maximum] : [text.minLength ?? 0, text.maxLength ?? 0];
   const alphabet = ALPHABETS[text.pattern ?? ""]?.name ?? "Printable";
   const choices = (node.enum ?? []).map((name) => `"${name}"`).join(", ");
-  return `    new Field("${field.path}", ${kinds[kind]}, ${least}, ${most}, ${node.maxItems ?? 0}, Alphabet.${alphabet}, [${choices}], ${JSON.stringify(field.allowed)}),`;
+  return `    new Field("${field.path}", ${kinds[kind]}, ${least}, ${most}, ${node.maxItems ?? 0}, Alphabet.${alphabet}, [${choices}], ${JSON.stringify(field.allowed)}, ${node.writeOnly ?? false}),`;
 }
 
 function writeSetter(

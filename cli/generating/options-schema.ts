@@ -21,6 +21,8 @@ export interface SchemaNode {
   maxLength?: number;
   maxItems?: number;
   pattern?: string;
+  /** A secret: never printed. */
+  writeOnly?: boolean;
 }
 
 /** What a field holds; `choice` is a string out of a list. */

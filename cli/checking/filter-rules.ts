@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules about the filters of a chain: the flag, the failure policy, the order, and who obeys the decision.
+import { type Chain, ENDPOINT_HEADER } from "./chain.ts";
+import { error, type Finding, warning } from "./finding.ts";
+import { at, isType, type Node, textAt } from "./node.ts";
+
+function indexOfType(chain: Chain, message: string): number {
+  return chain.filters.findIndex((filter) => isType(filter["typed_config"], message));
+}
+
+function checkFlag({ plugin, options, where }: Chain): Finding[] {
+  if (options.mode !== "route" || options.steering === "filter-state") return [];
+  if (plugin["allow_on_headers_stop_iteration"] === true) return [];
+  const message =
+    "allow_on_headers_stop_iteration is not set: the filter never sees a body before the headers have gone (Envoy 1.35 or newer)";
+  return [error(where, message)];
+}
+
+function checkFailurePolicy({ plugin, where }: Chain): Finding[] {
+  const policy = textAt(plugin, "failure_policy");
+  if (policy === "FAIL_RELOAD") return [];
+  if (policy === "FAIL_OPEN") {
+    return [warning(where, "failure_policy FAIL_OPEN: after one trap the filter is gone for good")];
+  }
+  const message =
+    "failure_policy is not FAIL_RELOAD: after one trap a worker answers 503 until it is configured anew";
+  return [warning(where, message)];
+}
+
+function checkObserve(chain: Chain): Finding[] {
+  if (chain.options.mode !== "observe") return [];
+  return indexOfType(chain, "StatefulSession") < 0
+    ? []
+    : [warning(chain.where, "mode is observe: the stateful_session filter has nothing to obey")];
+}
+
+function sessionHeader(filter: Node | undefined): string {
+  return textAt(filter, "typed_config.session_state.typed_config.name");
+}
+
+function checkPin(chain: Chain): Finding[] {
+  const { options, where, filters, position } = chain;
+  if (options.mode !== "route") return [];
+  if (options.steering !== "pin" && options.steering !== "filter-state") return [];
+  const pin = indexOfType(chain, "StatefulSession");
+  if (pin < 0) {
+    const message = `steering is ${options.steering}, but no stateful_session filter obeys it`;
+    return [error(where, message)];
+  }
+  const findings: Finding[] = [];
+  if (pin < position) {
+    const message =
+      "stateful_session stands before the filter: it looks for a pin that is not yet there";
+    findings.push(error(where, message));
+  }
+  if (sessionHeader(filters[pin]) !== ENDPOINT_HEADER) {
+    findings.push(error(where, `stateful_session does not read the header ${ENDPOINT_HEADER}`));
+  }
+  if (at(filters[pin], "typed_config.strict") === true) {
+    const message = "stateful_session is strict: a request whose home is gone fails with 503";
+    findings.push(error(where, message));
+  }
+  return findings;
+}
+
+function checkFilterState(chain: Chain): Finding[] {
+  const { options, where, position } = chain;
+  if (options.steering !== "filter-state" || options.mode !== "route") return [];
+  const mutation = indexOfType(chain, "HeaderMutation");
+  if (mutation > position) return [];
+  const message = "steering is filter-state, but no header_mutation filter after it writes the pin";
+  return [error(where, message)];
+}
+
+/** All rules about filters. */
+export function checkFilters(chain: Chain): Finding[] {
+  return [checkFlag, checkFailurePolicy, checkObserve, checkPin, checkFilterState].flatMap((rule) =>
+    rule(chain),
+  );
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks a configuration of the filter against its schema, and says what the filter itself would say.
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import { closest } from "fastest-levenshtein";
+import { type Field, readSchema } from "../generating/options-schema.ts";
+import { error, type Finding } from "./finding.ts";
+import { at } from "./node.ts";
+
+const { root, fields, groups } = readSchema();
+const validate = new Ajv2020({ allErrors: true }).compile(root);
+
+/** Values that rules look at, with the defaults filled in. */
+export interface CheckedOptions {
+  mode: string;
+  policy: string;
+  steering: string;
+  holdCapBytes: number;
+}
+
+function pathOf(fault: ErrorObject): string {
+  return fault.instancePath.slice(1).replaceAll("/", ".");
+}
+
+function ownerOf(path: string): Field | undefined {
+  return fields.find((field) => path === field.path || path.startsWith(`${field.path}.`));
+}
+
+function describe(fault: ErrorObject, configuration: unknown): string {
+  const path = pathOf(fault);
+  if (fault.keyword === "additionalProperties") {
+    const { additionalProperty } = fault.params as { additionalProperty: string };
+    const full = path === "" ? additionalProperty : `${path}.${additionalProperty}`;
+    const known = [...groups, ...fields.map((field) => field.path)];
+    return `${full} is not a known option; did you mean ${closest(full, known)}?`;
+  }
+  const field = ownerOf(path);
+  if (field === undefined) return `${path || "the configuration"} must be an object`;
+  const value = at(configuration, field.path);
+  const shown = field.node.writeOnly === true ? "(a hidden value)" : JSON.stringify(value);
+  return `${field.path}: ${shown} is not allowed; ${field.allowed} is`;
+}
+
+/** Faults of a configuration that is already parsed; none when the filter would load it. */
+export function checkOptions(configuration: unknown, where: string): Finding[] {
+  if (validate(configuration)) return [];
+  const messages = (validate.errors ?? []).map((fault) => describe(fault, configuration));
+  return [...new Set(messages)].map((message) => error(where, message));
+}
+
+/** The configuration's values, or the defaults where it is silent. */
+export function readCheckedOptions(configuration: unknown): CheckedOptions {
+  const valueOf = (path: string): unknown =>
+    at(configuration, path) ?? fields.find((field) => field.path === path)?.node.default;
+  return {
+    mode: String(valueOf("mode")),
+    policy: String(valueOf("policy")),
+    steering: String(valueOf("steering")),
+    holdCapBytes: Number(valueOf("hold_cap_bytes")),
+  };
+}
