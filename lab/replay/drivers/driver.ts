@@ -17,12 +17,19 @@ export interface FleetPlan {
   preset: PresetName;
   /** KV capacity of one endpoint in tokens. */
   kvTokens: number;
+  /** Tokens per KV block. */
+  blockTokens: number;
+  /** Shared KV tier: tokens it holds and bandwidth in 10^9 bytes a second for the whole fleet; 0 = none. */
+  globalTokens: number;
+  globalGbps: number;
 }
 
 /** Everything that is equal for all arms of a comparison. Times are simulated milliseconds. */
 export interface ReplayPlan {
   fleet: FleetPlan;
   arrivals: readonly Arrival[];
+  /** The n-th session that takes the place of one that has ended, in a closed population; null in an open one. */
+  refill: ((index: number, nowMs: number) => Arrival) | null;
   seed: number;
   /** Calls that would start later are not made; sessions that still run then are cut off. */
   limitMs: number;

@@ -103,3 +103,15 @@ export function itemsOf(tip: Item): Item[] {
 export function promptTokensOf(session: Session, call: Call): number {
   return session.app.headTokens + call.tip.totalTokens;
 }
+
+/** The last item that both conversations share, null when they differ from the first one on. */
+export function sharedItem(a: Item, b: Item): Item | null {
+  let left: Item | null = a;
+  let right: Item | null = b;
+  while (left !== right) {
+    const deeper: number = (left?.depth ?? 0) - (right?.depth ?? 0);
+    if (deeper >= 0) left = left?.parent ?? null;
+    if (deeper <= 0) right = right?.parent ?? null;
+  }
+  return left;
+}

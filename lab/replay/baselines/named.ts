@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Baselines by the names that commands take: `linear`, `linear:0.55`, `filter:16`, ...
+import { Failure } from "../../../cli/failure.ts";
+import type { StepCost } from "../../mock-gpu/engine/step-cost.ts";
+import type { Baseline } from "./policy.ts";
+import {
+  cacheFirst,
+  dualMap,
+  filter,
+  linear,
+  stickyUntilSaturated,
+  vllmSmetric,
+} from "./published.ts";
+import { leastRequest, powerOfTwo, roundRobin, sessionHash } from "./stock.ts";
+
+interface Entry {
+  /** Value of the parameter after the colon when none is given; null takes none. */
+  parameter: number | null;
+  build: (parameter: number, cost: StepCost) => Baseline;
+}
+
+/** llm-d's published calibration: about 14 s of prefill. */
+const LLM_D_LIMIT_TOKENS = 286_720;
+
+const BASELINES: Record<string, Entry> = {
+  "round-robin": { parameter: null, build: roundRobin },
+  "least-request": { parameter: null, build: leastRequest },
+  p2c: { parameter: null, build: powerOfTwo },
+  "session-hash": { parameter: null, build: sessionHash },
+  linear: { parameter: 0.7, build: linear },
+  filter: { parameter: 8, build: filter },
+  "cache-first": { parameter: null, build: cacheFirst },
+  "sticky-until-saturated": { parameter: LLM_D_LIMIT_TOKENS, build: stickyUntilSaturated },
+  "dual-map": { parameter: null, build: (_, cost) => dualMap(cost) },
+  "vllm-smetric": { parameter: null, build: (_, cost) => vllmSmetric(cost) },
+};
+
+export const BASELINE_NAMES: readonly string[] = Object.keys(BASELINES);
+
+/**
+ * The baseline of an arm's name.
+ * @param cost prefill cost of the fleet's GPUs, for policies that are configured with it
+ * @returns null when no baseline is called so
+ * @throws Failure when the parameter is not a number
+ */
+export function baselineNamed(arm: string, cost: StepCost): Baseline | null {
+  const [name = "", text] = arm.split(":");
+  const entry = BASELINES[name];
+  if (entry === undefined) return null;
+  if (text === undefined) return entry.build(entry.parameter ?? 0, cost);
+  const parameter = Number(text);
+  if (entry.parameter === null || !Number.isFinite(parameter)) {
+    throw new Failure(
+      `${arm}: ${name} takes ${entry.parameter === null ? "no parameter" : "a number"}`,
+    );
+  }
+  return entry.build(parameter, cost);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands between agents and GPUs in virtual time: it sees what a proxy sees and names an endpoint.
+import type { Call, Session } from "../../workloads/session.ts";
+
+/** One request as it passes the gateway. A gateway may keep it until `ended`. */
+export interface Passage {
+  readonly id: number;
+  readonly session: Session;
+  readonly call: Call;
+  /** Length of the prompt in tokens, as a proxy would estimate it. */
+  readonly promptTokens: number;
+  /** Set by `place`. */
+  endpoint: number;
+  /** What a filter wrote to the upstream request; null where nothing did. */
+  seenTurn: number | null;
+  verifiedTurn: number | null;
+  decision: string | null;
+}
+
+/** `usage` as engines report it: cached tokens are local and fetched ones together. */
+export interface ReportedUsage {
+  promptTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+}
+
+export interface Gateway {
+  /** Chooses the endpoint and returns it. */
+  place(passage: Passage, nowMs: number): number;
+  firstToken(passage: Passage, nowMs: number): void;
+  /** `usage` is null when the request failed. */
+  ended(passage: Passage, usage: ReportedUsage | null, nowMs: number): void;
+  /** Frees what the gateway holds. */
+  close(): void;
+}

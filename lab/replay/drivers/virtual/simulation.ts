@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents, a gateway and a fleet of engines on one virtual clock, event by event.
+import TinyQueue from "tinyqueue";
+import { Engine, EngineRefusal } from "../../../mock-gpu/engine/engine.ts";
+import { KvTier } from "../../../mock-gpu/engine/kv-tier.ts";
+import { type EngineRequest } from "../../../mock-gpu/engine/request.ts";
+import { PRESETS } from "../../../mock-gpu/engine/step-cost.ts";
+import type { ArmRun, CallRecord } from "../../measures/record.ts";
+import { type Item, promptTokensOf } from "../../workloads/session.ts";
+import type { Arrival, FleetPlan, ReplayPlan, Watcher } from "../driver.ts";
+import type { Gateway, Passage } from "./gateway.ts";
+import { PromptHashes } from "./prompt-hashes.ts";
+
+const TICK_MS = 5_000;
+
+interface Event {
+  atMs: number;
+  order: number;
+  run: () => void;
+}
+
+/** One session under way. */
+interface Progress {
+  arrival: Arrival;
+  hashes: PromptHashes;
+  ended: boolean[];
+  open: number;
+}
+
+function buildEngines(plan: FleetPlan): Engine[] {
+  const { preset, kvTokens, blockTokens, globalTokens, globalGbps } = plan;
+  const tiers =
+    globalTokens === 0 || globalGbps === 0
+      ? []
+      : [
+          new KvTier({
+            name: "global",
+            capacityTokens: globalTokens,
+            blockTokens,
+            bytesPerToken: PRESETS[preset].kvBytesPerToken,
+            readGbPerS: globalGbps,
+          }),
+        ];
+  return Array.from(
+    { length: plan.endpoints },
+    () => new Engine({ preset, kvTokens, blockTokens, tiers }),
+  );
+}
+
+/** Runs one arm to the plan's limit. */
+export class Simulation {
+  private readonly engines: Engine[];
+  private readonly nextMs: Float64Array;
+  private readonly inFlight: number[];
+  private readonly queue = new TinyQueue<Event>([], (a, b) => a.atMs - b.atMs || a.order - b.order);
+  private readonly served = new WeakSet<Item>();
+  private readonly appsServed = new Set<string>();
+  private readonly run: ArmRun;
+  private nowMs = 0;
+  private events = 0;
+  private passages = 0;
+  private refills = 0;
+  private openSessions = 0;
+
+  constructor(
+    arm: string,
+    private readonly plan: ReplayPlan,
+    private readonly gateway: Gateway,
+    private readonly watcher: Watcher,
+  ) {
+    this.engines = buildEngines(plan.fleet);
+    this.nextMs = new Float64Array(this.engines.length).fill(Infinity);
+    this.inFlight = this.engines.map(() => 0);
+    this.run = {
+      arm,
+      endpoints: this.engines.length,
+      records: [],
+      finishedSessions: new Set(),
+      unfinishedSessions: 0,
+      measureFromMs: plan.warmupMs,
+      endMs: plan.limitMs,
+    };
+    for (const arrival of plan.arrivals) this.begin(arrival);
+    this.at(TICK_MS, () => this.tick());
+  }
+
+  /** Events so far: calls, first tokens and ends, and engine steps. */
+  get eventCount(): number {
+    return this.events + this.engines.reduce((sum, engine) => sum + engine.counters.steps, 0);
+  }
+
+  /** Goes on for about `budget` events. @returns whether the arm is done */
+  advance(budget: number): boolean {
+    for (let i = 0; i < budget; i++) {
+      if (this.openSessions === 0 || !this.step()) return true;
+    }
+    return false;
+  }
+
+  finish(): ArmRun {
+    this.run.unfinishedSessions = this.openSessions;
+    this.run.endMs = Math.min(this.plan.limitMs, this.nowMs);
+    return this.run;
+  }
+
+  private step(): boolean {
+    const engine = this.nextEngine();
+    const engineMs = this.nextMs[engine]!;
+    const event = this.queue.peek();
+    const eventMs = event?.atMs ?? Infinity;
+    const atMs = Math.min(engineMs, eventMs);
+    if (atMs > this.plan.limitMs) return false;
+    this.nowMs = atMs;
+    if (engineMs < eventMs) {
+      this.engines[engine]!.advance(atMs);
+      this.nextMs[engine] = this.engines[engine]!.nextEventMs();
+      return true;
+    }
+    this.events++;
+    this.queue.pop()!.run();
+    return true;
+  }
+
+  private nextEngine(): number {
+    let best = 0;
+    for (let i = 1; i < this.nextMs.length; i++) if (this.nextMs[i]! < this.nextMs[best]!) best = i;
+    return best;
+  }
+
+  private at(atMs: number, run: () => void): void {
+    this.queue.push({ atMs, order: this.events++, run });
+  }
+
+  private tick(): void {
+    this.watcher.tick(this.nowMs, this.inFlight);
+    this.at(this.nowMs + TICK_MS, () => this.tick());
+  }
+
+  private begin(arrival: Arrival): void {
+    this.openSessions++;
+    const { calls } = arrival.session;
+    const progress: Progress = {
+      arrival,
+      hashes: new PromptHashes(arrival.session, this.plan.fleet.blockTokens),
+      ended: calls.map((_, index) => index < arrival.firstCall),
+      open: calls.length - arrival.firstCall,
+    };
+    calls.forEach((call, index) => {
+      if (index < arrival.firstCall) return;
+      const ready = call.after.every((other) => progress.ended[other]);
+      if (ready) this.at(arrival.startMs, () => this.issue(progress, index));
+    });
+  }
+
+  private issue(progress: Progress, index: number): void {
+    const { session } = progress.arrival;
+    const call = session.calls[index]!;
+    const promptTokens = promptTokensOf(session, call);
+    const passage: Passage = {
+      id: this.passages++,
+      session,
+      call,
+      promptTokens,
+      endpoint: -1,
+      seenTurn: null,
+      verifiedTurn: null,
+      decision: null,
+    };
+    const possibleTokens = this.possibleTokens(passage);
+    passage.endpoint = this.gateway.place(passage, this.nowMs);
+    const record = this.recordOf(progress, index, passage, possibleTokens);
+    this.submit(progress, index, passage, record);
+  }
+
+  private submit(progress: Progress, index: number, passage: Passage, record: CallRecord): void {
+    const engine = this.engines[passage.endpoint]!;
+    const { call, promptTokens } = passage;
+    this.inFlight[passage.endpoint]!++;
+    let first = true;
+    try {
+      engine.submit(
+        {
+          prompt: { blockHashes: progress.hashes.of(call), promptTokens },
+          outputTokens: call.answer.tokens,
+          endsInWait: call.answer.callsTool,
+          sink: {
+            tokens: () => {
+              if (!first) return;
+              first = false;
+              this.gateway.firstToken(passage, this.nowMs);
+            },
+            end: (request) => this.end(progress, index, passage, record, request),
+          },
+        },
+        this.nowMs,
+      );
+    } catch (error) {
+      if (!(error instanceof EngineRefusal)) throw error;
+      record.error = error.message;
+      this.end(progress, index, passage, record, null);
+    }
+    this.nextMs[passage.endpoint] = engine.nextEventMs();
+  }
+
+  private end(
+    progress: Progress,
+    index: number,
+    passage: Passage,
+    record: CallRecord,
+    request: EngineRequest | null,
+  ): void {
+    this.inFlight[passage.endpoint]!--;
+    if (request !== null) fillFrom(record, request);
+    record.endedMs = this.nowMs;
+    this.remember(passage);
+    this.gateway.ended(passage, request === null ? null : usageOf(record), this.nowMs);
+    this.run.records.push(record);
+    this.watcher.ended(record);
+    this.goOn(progress, index);
+  }
+
+  private goOn(progress: Progress, index: number): void {
+    const { session } = progress.arrival;
+    progress.ended[index] = true;
+    progress.open--;
+    session.calls.forEach((call, other) => {
+      if (other <= index || !call.after.includes(index)) return;
+      if (!call.after.every((before) => progress.ended[before])) return;
+      this.at(this.nowMs + call.gapMs, () => this.issue(progress, other));
+    });
+    if (progress.open > 0) return;
+    this.openSessions--;
+    if (progress.arrival.firstCall === 0) this.run.finishedSessions.add(session.id);
+    if (this.plan.refill !== null) this.begin(this.plan.refill(this.refills++, this.nowMs));
+  }
+
+  /** What one engine with an infinite cache would have: every item that any answer before has ended with. */
+  private possibleTokens({ session, call }: Passage): number {
+    let known: Item | null = call.tip;
+    while (known !== null && !this.served.has(known)) known = known.parent;
+    const head =
+      known !== null || this.appsServed.has(session.app.name) ? session.app.headTokens : 0;
+    const { blockTokens } = this.plan.fleet;
+    return Math.floor((head + (known?.totalTokens ?? 0)) / blockTokens) * blockTokens;
+  }
+
+  private remember({ call }: Passage): void {
+    let item: Item | null = call.answer;
+    for (; item !== null && !this.served.has(item); item = item.parent) this.served.add(item);
+  }
+
+  private recordOf(
+    progress: Progress,
+    index: number,
+    passage: Passage,
+    possibleTokens: number,
+  ): CallRecord {
+    const { session, call } = passage;
+    const first = index === progress.arrival.firstCall;
+    return {
+      session: session.id,
+      app: session.app.name,
+      call: index,
+      turn: call.turn,
+      endpoint: passage.endpoint,
+      startedMs: this.nowMs,
+      firstTokenMs: this.nowMs,
+      endedMs: this.nowMs,
+      promptTokens: passage.promptTokens,
+      localTokens: 0,
+      fetchedTokens: 0,
+      possibleTokens,
+      outputTokens: 0,
+      preemptions: 0,
+      queueMs: 0,
+      seenTurn: passage.seenTurn,
+      verifiedTurn: passage.verifiedTurn,
+      decision: passage.decision,
+      gapMs: first ? 0 : call.gapMs,
+      gap: call.gap,
+      error: null,
+    };
+  }
+}
+
+function fillFrom(record: CallRecord, request: EngineRequest): void {
+  record.firstTokenMs = request.firstTokenMs;
+  record.queueMs = request.firstScheduledMs - request.arrivalMs;
+  record.outputTokens = request.generated;
+  record.preemptions = request.preemptions;
+  record.fetchedTokens = Math.min(request.fetchedTokens, Math.max(0, request.cachedTokens));
+  record.localTokens = Math.max(0, request.cachedTokens) - record.fetchedTokens;
+}
+
+function usageOf(record: CallRecord): {
+  promptTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+} {
+  return {
+    promptTokens: record.promptTokens,
+    cachedTokens: record.localTokens + record.fetchedTokens,
+    outputTokens: record.outputTokens,
+  };
+}
