@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of commands. Each command lives in its own file below commands/ and is loaded on use.
 import { Command, CommanderError } from "commander";
+import { addMockGpuFlags, type MockGpuFlags } from "../lab/mock-gpu/flags.ts";
 import { Failure } from "./failure.ts";
 
 const VERSION = "0.1.0";
@@ -64,6 +65,22 @@ function program(): Command {
       const { generate } = await import("./commands/generate.ts");
       await generate();
     });
+
+  cli
+    .command("check <files...>")
+    .description("check configurations of the filter, Envoy bootstraps and manifests; - is stdin")
+    .option("--strict", "fail on warnings as well")
+    .action(async (files: string[], options: { strict?: boolean }) => {
+      const { check } = await import("./commands/check.ts");
+      check(files, options);
+    });
+
+  addMockGpuFlags(
+    cli.command("mock-gpu").description("serve a mock GPU: an engine model behind vLLM's HTTP API"),
+  ).action(async (flags: MockGpuFlags) => {
+    const { mockGpu } = await import("../lab/mock-gpu/command.ts");
+    await mockGpu(flags);
+  });
 
   return cli;
 }

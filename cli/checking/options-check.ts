@@ -25,13 +25,19 @@ function ownerOf(path: string): Field | undefined {
   return fields.find((field) => path === field.path || path.startsWith(`${field.path}.`));
 }
 
+/** As the filter: a forgotten or added ending is a small mistake, however long it is. */
+function nearest(name: string): string {
+  const known = [...groups, ...fields.map((field) => field.path)];
+  const sameStart = (each: string): boolean => each.startsWith(name) || name.startsWith(each);
+  return (name.length >= 4 ? known.find(sameStart) : undefined) ?? closest(name, known);
+}
+
 function describe(fault: ErrorObject, configuration: unknown): string {
   const path = pathOf(fault);
   if (fault.keyword === "additionalProperties") {
     const { additionalProperty } = fault.params as { additionalProperty: string };
     const full = path === "" ? additionalProperty : `${path}.${additionalProperty}`;
-    const known = [...groups, ...fields.map((field) => field.path)];
-    return `${full} is not a known option; did you mean ${closest(full, known)}?`;
+    return `${full} is not a known option; did you mean ${nearest(full)}?`;
   }
   const field = ownerOf(path);
   if (field === undefined) return `${path || "the configuration"} must be an object`;
