@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// POST /v1/chat/completions as vLLM serves it, streamed and whole.
+import { type Delta, type FinishReason } from "./answer.ts";
+import { readChat } from "./chat-request.ts";
+import { type Exchange } from "./exchange.ts";
+import { type Generation } from "./generation.ts";
+import { type Gpu } from "./gpu.ts";
+import { renderPrompt } from "./chat-template.ts";
+import { startAnswers, type StartedAnswers } from "./start-answers.ts";
+import { EventStream } from "./event-stream.ts";
+import { completionTokens, usageOf } from "./usage.ts";
+
+type Json = Record<string, unknown>;
+
+/** Answers one chat completion. */
+export async function chatCompletions(gpu: Gpu, exchange: Exchange): Promise<void> {
+  const body = exchange.json();
+  const conversation = readChat(body);
+  const answers = await startAnswers(gpu, exchange, body, conversation, renderPrompt(conversation));
+  if (answers === null) return;
+  const reply = new ChatReply(gpu, exchange, body, answers);
+  if (body["stream"] === true) reply.stream();
+  else reply.whole();
+}
+
+class ChatReply {
+  private readonly id: string;
+  private readonly created = Math.floor(Date.now() / 1000);
+  private readonly model: string;
+  private readonly includeUsage: boolean;
+  private readonly continuousUsage: boolean;
+  private open: number;
+
+  constructor(
+    private readonly gpu: Gpu,
+    private readonly exchange: Exchange,
+    body: Json,
+    private readonly answers: StartedAnswers,
+  ) {
+    const options = (body["stream_options"] ?? {}) as Json;
+    this.id = gpu.newId("chatcmpl", exchange);
+    this.model = typeof body["model"] === "string" ? body["model"] : gpu.model;
+    this.includeUsage = options["include_usage"] === true;
+    this.continuousUsage = options["continuous_usage_stats"] === true;
+    this.open = answers.generations.length;
+  }
+
+  stream(): void {
+    const { generations, faults } = this.answers;
+    const events = new EventStream(this.exchange, faults);
+    const started = new Set<number>();
+    generations.forEach((generation, index) => {
+      generation.listener = {
+        progress: (deltas, tokens) => {
+          if (!started.has(index)) {
+            started.add(index);
+            events.start();
+            events.data(this.chunk(index, { role: "assistant", content: "" }, null, 0));
+          }
+          for (const delta of deltas) {
+            events.data(this.chunk(index, chatDelta(delta), null, tokens));
+          }
+          events.passed(tokens);
+        },
+        end: () => this.endChoice(events, generation, index),
+      };
+    });
+  }
+
+  whole(): void {
+    const { generations } = this.answers;
+    for (const generation of generations) {
+      generation.listener = {
+        progress: () => undefined,
+        end: () => {
+          this.open--;
+          if (this.open === 0) this.exchange.sendJson(200, this.completion());
+        },
+      };
+    }
+  }
+
+  private endChoice(events: EventStream, generation: Generation, index: number): void {
+    const reason = generation.plan.finishReason;
+    const tokens = generation.request?.generated ?? 0;
+    events.data(this.chunk(index, { content: "" }, reason, tokens));
+    this.open--;
+    if (this.open > 0) return;
+    if (this.includeUsage) {
+      events.data({
+        ...this.frame("chat.completion.chunk"),
+        choices: [],
+        usage: usageOf(
+          this.gpu,
+          this.answers.generations,
+          completionTokens(this.answers.generations),
+        ),
+      });
+    }
+    events.done();
+  }
+
+  private chunk(index: number, delta: Json, reason: FinishReason | null, tokens: number): Json {
+    const choice: Json = { index, delta, logprobs: null, finish_reason: reason };
+    if (reason !== null) choice["stop_reason"] = null;
+    const chunk: Json = { ...this.frame("chat.completion.chunk"), choices: [choice] };
+    if (this.continuousUsage) chunk["usage"] = usageOf(this.gpu, this.answers.generations, tokens);
+    return chunk;
+  }
+
+  private completion(): Json {
+    const { generations } = this.answers;
+    return {
+      ...this.frame("chat.completion"),
+      choices: generations.map(({ plan }, index) => ({
+        index,
+        message: {
+          role: "assistant",
+          content: plan.answer.text === "" ? null : plan.answer.text,
+          refusal: null,
+          tool_calls: plan.answer.toolCalls.map((call) => ({
+            id: call.id,
+            type: "function",
+            function: { name: call.name, arguments: call.arguments },
+          })),
+        },
+        logprobs: null,
+        finish_reason: plan.finishReason,
+        stop_reason: null,
+      })),
+      usage: usageOf(this.gpu, generations, completionTokens(generations)),
+    };
+  }
+
+  private frame(object: string): Json {
+    return { id: this.id, object, created: this.created, model: this.model };
+  }
+}
+
+function chatDelta(delta: Delta): Json {
+  if (delta.kind === "text") return { content: delta.text };
+  if (delta.kind === "arguments") {
+    return { tool_calls: [{ index: delta.index, function: { arguments: delta.text } }] };
+  }
+  const { index, id, name } = delta;
+  return { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] };
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// One answer on its way: tokens come from the engine in steps, deltas go to the wire format.
+import { type EngineRequest, type RequestSink } from "../engine/request.ts";
+import { type AnswerPlan, type Delta } from "./answer.ts";
+
+export interface GenerationListener {
+  /** What became visible since the last call; `tokens` counts all tokens so far. */
+  progress(deltas: Delta[], tokens: number): void;
+  /** After the last progress, unless the request was aborted. */
+  end(): void;
+}
+
+/**
+ * Collects what one advance of the engine produced and hands it on afterwards in one piece, as vLLM
+ * merges outputs that its server has not sent yet.
+ */
+export class Generation implements RequestSink {
+  request: EngineRequest | null = null;
+  listener: GenerationListener | null = null;
+  private produced = 0;
+  private delivered = 0;
+  private done = false;
+
+  constructor(
+    readonly plan: AnswerPlan,
+    private readonly touched: Set<Generation>,
+    private readonly ended: (request: EngineRequest) => void,
+  ) {}
+
+  tokens(_request: EngineRequest, count: number): void {
+    this.produced += count;
+    this.touched.add(this);
+  }
+
+  end(request: EngineRequest): void {
+    this.done = request.endReason === "done";
+    this.ended(request);
+  }
+
+  /** Hands on what has been collected. */
+  deliver(): void {
+    const listener = this.listener;
+    if (listener === null) return;
+    const deltas: Delta[] = [];
+    for (; this.delivered < this.produced; this.delivered++) {
+      const delta = this.plan.deltas[this.delivered];
+      if (delta !== null && delta !== undefined) merge(deltas, delta);
+    }
+    listener.progress(deltas, this.delivered);
+    if (this.done && this.delivered >= this.plan.tokenIds.length) {
+      this.listener = null;
+      listener.end();
+    }
+  }
+}
+
+function merge(deltas: Delta[], delta: Delta): void {
+  const last = deltas[deltas.length - 1];
+  if (last?.kind === "text" && delta.kind === "text") {
+    deltas[deltas.length - 1] = { kind: "text", text: last.text + delta.text };
+  } else if (
+    last?.kind === "arguments" &&
+    delta.kind === "arguments" &&
+    last.index === delta.index
+  ) {
+    deltas[deltas.length - 1] = { ...delta, text: last.text + delta.text };
+  } else {
+    deltas.push(delta);
+  }
+}
