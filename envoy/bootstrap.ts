@@ -89,6 +89,8 @@ export function loadBootstrap(options: BootstrapOptions): Bootstrap {
   bootstrap.admin.address = localAddress(0);
   bootstrap.static_resources.listeners.forEach((listener, index) => {
     listener.address = localAddress(index === 0 ? (options.listenPort ?? 0) : 0);
+    // Otherwise a second Envoy on the same port would silently take half of its connections.
+    listener["enable_reuse_port"] = false;
   });
   for (const cluster of bootstrap.static_resources.clusters) {
     setEndpoints(cluster, endpointsOf(options.endpoints, cluster.name));

@@ -7,10 +7,23 @@ export interface Way {
   version: string;
 }
 
+const VERSIONS = [ENVOY_VERSION, OLDER_ENVOY_VERSION];
+const BOOTSTRAPS = ["pin", "pin-buffered", "filter-state", "override-host"];
+
 /** Ways that send a verified follow-up to the very endpoint that served it before. */
-export const WAYS: Way[] = ["pin"].flatMap((bootstrap) =>
-  [ENVOY_VERSION, OLDER_ENVOY_VERSION].map((version) => ({ bootstrap, version })),
+export const WAYS: Way[] = BOOTSTRAPS.flatMap((bootstrap) =>
+  VERSIONS.map((version) => ({ bootstrap, version })),
 );
+
+/** Filter state reaches the endpoint as the pin only: the headers have left the filter before the decision. */
+export function writesDecisionHeaders(way: Way): boolean {
+  return way.bootstrap !== "filter-state";
+}
+
+/** `override_host` chooses an endpoint whatever its health. */
+export function honoursHealth(way: Way): boolean {
+  return way.bootstrap !== "override-host";
+}
 
 /** Title of a test on one of the ways. */
 export function on(way: Way, title: string): string {
