@@ -163,8 +163,8 @@ export class Options {
    */
   tenantHeader: string = "";
   /**
-   * Whether the agent headers below may decide where a body decides nothing. Set it only where
-   * clients are your own.
+   * Let the agent headers below decide by themselves, without reading the body. Set it only
+   * where clients are your own.
    */
   trustAgentHeaders: bool = false;
   /** Header in which an agent framework tells its session id. Empty: not read. */

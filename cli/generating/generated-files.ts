@@ -2,6 +2,7 @@
 // The files of the repository that are written by code, and what they must contain.
 import { format, resolveConfig } from "prettier";
 import { fromRoot } from "../paths.ts";
+import { writeMetricsReference } from "./metrics-docs.ts";
 import { writeFields, writeOptions } from "./options-code.ts";
 import { writeConfigurationReference } from "./options-docs.ts";
 import { readSchema } from "./options-schema.ts";
@@ -27,6 +28,7 @@ export async function generateFiles(): Promise<GeneratedFile[]> {
     { path: "assembly/config/options.ts", content: writeOptions(schema) },
     { path: "assembly/config/fields.ts", content: writeFields(schema) },
     { path: "docs/configuration.md", content: writeConfigurationReference(schema) },
+    { path: "docs/metrics.md", content: writeMetricsReference() },
   ];
   return Promise.all(files.map(formatted));
 }
