@@ -2,6 +2,7 @@
 // The table of commands. Each command lives in its own file below commands/ and is loaded on use.
 import { Command, CommanderError } from "commander";
 import { addMockGpuFlags, type MockGpuFlags } from "../lab/mock-gpu/flags.ts";
+import type { StartOptions } from "./commands/start.ts";
 import { Failure } from "./failure.ts";
 
 const VERSION = "0.1.0";
@@ -81,6 +82,23 @@ function program(): Command {
     const { mockGpu } = await import("../lab/mock-gpu/command.ts");
     await mockGpu(flags);
   });
+
+  cli
+    .command("start")
+    .description(
+      "replay agents against a real Envoy with the filter, beside the same fleet without it",
+    )
+    .option("--endpoints <n>", "mock GPUs per fleet", "4")
+    .option("--sessions <n>", "agent sessions", "64")
+    .option("--seed <n>", "seed of everything random", "1")
+    .option("--port <n>", "port of the live page on 127.0.0.1, 0 for a free one", "0")
+    .option("--no-page", "serve no live page")
+    .option("--keep", "keep the page up after the run, until Ctrl-C")
+    .option("--json <file>", "write all measures to a file")
+    .action(async (options: StartOptions) => {
+      const { start } = await import("./commands/start.ts");
+      await start(options);
+    });
 
   return cli;
 }

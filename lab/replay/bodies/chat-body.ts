@@ -3,13 +3,9 @@
 import { type App, type Call, type Item, itemsOf, type Session } from "../workloads/session.ts";
 import { prose } from "./prose.ts";
 
-/** Characters that JSON syntax and field names take, so that a made-up item comes out near its length. */
-const MESSAGE_OVERHEAD = 60;
-const TOOL_CALL_OVERHEAD = 170;
-
 export interface BodyOptions {
   model: string;
-  /** Bytes of body per token of made-up text. */
+  /** Characters of content per token of made-up text; JSON syntax comes on top. */
   bytesPerToken: number;
 }
 
@@ -19,10 +15,10 @@ function toolCallId(key: number): string {
 
 function assistantMessage(item: Item, characters: number): object {
   if (!item.callsTool) {
-    return { role: "assistant", content: prose(item.key, characters - MESSAGE_OVERHEAD) };
+    return { role: "assistant", content: prose(item.key, characters) };
   }
   const path = `src/${item.key.toString(36)}.ts`;
-  const text = prose(item.key, characters - TOOL_CALL_OVERHEAD);
+  const text = prose(item.key, characters);
   const call = { name: "edit_file", arguments: JSON.stringify({ path, text }) };
   return {
     role: "assistant",
@@ -34,7 +30,7 @@ function assistantMessage(item: Item, characters: number): object {
 function messageOf(item: Item, bytesPerToken: number): object {
   const characters = Math.round(item.tokens * bytesPerToken);
   if (item.role === "assistant") return assistantMessage(item, characters);
-  const content = prose(item.key, characters - MESSAGE_OVERHEAD);
+  const content = prose(item.key, characters);
   if (item.role === "user") return { role: "user", content };
   return { role: "tool", tool_call_id: toolCallId(item.parent?.key ?? 0), content };
 }

@@ -44,11 +44,11 @@ function buildCorpus(): string {
 
 let corpus: string | undefined;
 
-/** `characters` of text for a key; texts of different keys differ within the first dozen characters. */
+/** `characters` of text for a key, or the key itself where that is longer: different keys give different texts. */
 export function prose(key: number, characters: number): string {
   corpus ??= buildCorpus();
   const mark = `${key.toString(36)} `;
-  if (characters <= mark.length) return mark.slice(0, Math.max(1, characters));
+  if (characters <= mark.length) return mark;
   // A multiplicative hash scatters neighbouring keys over the corpus; it starts at the next line.
   const offset = Math.imul(key + 1, 0x9e3779b1) >>> 14;
   let at = (offset % corpus.length) + 1;

@@ -42,6 +42,7 @@ export interface Watcher {
   /** The simulated time moved on; `inFlight` counts requests per endpoint. */
   tick(nowMs: number, inFlight: readonly number[]): void;
   ended(record: CallRecord): void;
+  sessionFinished(): void;
 }
 
 export interface Driver {

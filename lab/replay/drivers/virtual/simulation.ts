@@ -5,8 +5,9 @@ import { Engine, EngineRefusal } from "../../../mock-gpu/engine/engine.ts";
 import { KvTier } from "../../../mock-gpu/engine/kv-tier.ts";
 import { type EngineRequest } from "../../../mock-gpu/engine/request.ts";
 import { PRESETS } from "../../../mock-gpu/engine/step-cost.ts";
+import { KnownPrefixes } from "../../measures/known-prefixes.ts";
 import type { ArmRun, CallRecord } from "../../measures/record.ts";
-import { type Item, promptTokensOf } from "../../workloads/session.ts";
+import { promptTokensOf } from "../../workloads/session.ts";
 import type { Arrival, FleetPlan, ReplayPlan, Watcher } from "../driver.ts";
 import type { Gateway, Passage } from "./gateway.ts";
 import { PromptHashes } from "./prompt-hashes.ts";
@@ -53,8 +54,7 @@ export class Simulation {
   private readonly nextMs: Float64Array;
   private readonly inFlight: number[];
   private readonly queue = new TinyQueue<Event>([], (a, b) => a.atMs - b.atMs || a.order - b.order);
-  private readonly served = new WeakSet<Item>();
-  private readonly appsServed = new Set<string>();
+  private readonly known: KnownPrefixes;
   private readonly run: ArmRun;
   private nowMs = 0;
   private events = 0;
@@ -69,6 +69,7 @@ export class Simulation {
     private readonly watcher: Watcher,
   ) {
     this.engines = buildEngines(plan.fleet);
+    this.known = new KnownPrefixes(plan.fleet.blockTokens, (session) => session.app.headTokens);
     this.nextMs = new Float64Array(this.engines.length).fill(Infinity);
     this.inFlight = this.engines.map(() => 0);
     this.run = {
@@ -166,7 +167,7 @@ export class Simulation {
       verifiedTurn: null,
       decision: null,
     };
-    const possibleTokens = this.possibleTokens(passage);
+    const possibleTokens = this.known.find(session, call);
     passage.endpoint = this.gateway.place(passage, this.nowMs);
     const record = this.recordOf(progress, index, passage, possibleTokens);
     this.submit(progress, index, passage, record);
@@ -212,7 +213,7 @@ export class Simulation {
     this.inFlight[passage.endpoint]!--;
     if (request !== null) fillFrom(record, request);
     record.endedMs = this.nowMs;
-    this.remember(passage);
+    this.known.learn(passage.session, passage.call, record.promptTokens, record.outputTokens);
     this.gateway.ended(passage, request === null ? null : usageOf(record), this.nowMs);
     this.run.records.push(record);
     this.watcher.ended(record);
@@ -231,22 +232,8 @@ export class Simulation {
     if (progress.open > 0) return;
     this.openSessions--;
     if (progress.arrival.firstCall === 0) this.run.finishedSessions.add(session.id);
+    this.watcher.sessionFinished();
     if (this.plan.refill !== null) this.begin(this.plan.refill(this.refills++, this.nowMs));
-  }
-
-  /** What one engine with an infinite cache would have: every item that any answer before has ended with. */
-  private possibleTokens({ session, call }: Passage): number {
-    let known: Item | null = call.tip;
-    while (known !== null && !this.served.has(known)) known = known.parent;
-    const head =
-      known !== null || this.appsServed.has(session.app.name) ? session.app.headTokens : 0;
-    const { blockTokens } = this.plan.fleet;
-    return Math.floor((head + (known?.totalTokens ?? 0)) / blockTokens) * blockTokens;
-  }
-
-  private remember({ call }: Passage): void {
-    let item: Item | null = call.answer;
-    for (; item !== null && !this.served.has(item); item = item.parent) this.served.add(item);
   }
 
   private recordOf(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The closed loop of one session over real time: a call starts when those it waits for have ended, after its gap.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Call } from "../workloads/session.ts";
-import type { Arrival } from "./driver.ts";
+import type { Call } from "../../workloads/session.ts";
+import type { Arrival } from "../driver.ts";
 
 /** Simulated time over a real clock. */
 export class ScaledClock {

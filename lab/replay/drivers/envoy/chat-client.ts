@@ -21,6 +21,8 @@ export interface ChatAnswer {
   promptTokens: number;
   cachedTokens: number;
   outputTokens: number;
+  /** The endpoint as it names itself, null when none answered. */
+  endpoint: string | null;
   /** Why it failed, null when it did not. */
   error: string | null;
 }
@@ -64,6 +66,7 @@ export async function chat(
 ): Promise<ChatAnswer> {
   const reader = new AnswerReader(nowMs);
   let error: string | null = null;
+  let endpoint: string | null = null;
   try {
     const response = await request(`${url}/v1/chat/completions`, {
       dispatcher,
@@ -71,6 +74,7 @@ export async function chat(
       headers: { "content-type": "application/json", ...headers },
       body,
     });
+    endpoint = response.headers["x-mock-endpoint"]?.toString() ?? null;
     if (response.statusCode === 200) {
       for await (const bytes of response.body) reader.feed(bytes as Uint8Array);
     } else {
@@ -87,6 +91,7 @@ export async function chat(
     promptTokens: reader.usage.prompt_tokens ?? 0,
     cachedTokens: reader.usage.prompt_tokens_details?.cached_tokens ?? 0,
     outputTokens: reader.usage.completion_tokens ?? 0,
+    endpoint,
     error: error ?? reader.error ?? (reader.usage.prompt_tokens === undefined ? "no usage" : null),
   };
 }

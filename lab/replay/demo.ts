@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan behind `npm start`: agents of four applications on four GPUs, small enough for two cores.
+import { poissonArrivals } from "./arrivals.ts";
+import type { ReplayPlan } from "./drivers/driver.ts";
+import { airlineSessions } from "./workloads/airline.ts";
+import { madeUpApps } from "./workloads/apps.ts";
+import { codingSessions } from "./workloads/coding-agent.ts";
+import { chance, shuffled } from "./workloads/random.ts";
+
+export interface DemoOptions {
+  endpoints: number;
+  sessions: number;
+  seed: number;
+}
+
+/** Simulated seconds per real second: an agent's quarter of an hour in a minute. */
+export const DEMO_SPEEDUP = 12;
+
+const AIRLINE_SHARE = 0.2;
+const CODING_APPS = 3;
+/** The trace's sessions at about a third of their size: 20 to 200 KB a call instead of up to 800. */
+const TOKEN_SCALE = 0.3;
+const HEAD_TOKENS = 4_500;
+const CONTEXT_CAP_TOKENS = 45_000;
+const CALL_CAP = 24;
+const GAP_CAP_MS = 30_000;
+/** Room for about twice the contexts of an endpoint's share of the sessions, not for all sessions. */
+const KV_TOKENS_PER_SESSION = 36_000;
+const ARRIVALS_WITHIN_MS = 150_000;
+const LIMIT_MS = 660_000;
+
+/** Equal for every arm. */
+export function demoPlan(options: DemoOptions): ReplayPlan {
+  const { endpoints, sessions, seed } = options;
+  const airline = airlineSessions({
+    sessions: Math.round(sessions * AIRLINE_SHARE),
+    seed,
+    gapCapMs: GAP_CAP_MS,
+  });
+  const coding = codingSessions({
+    sessions: sessions - airline.length,
+    seed,
+    starts: "genuine",
+    apps: madeUpApps(CODING_APPS, HEAD_TOKENS),
+    tokenScale: TOKEN_SCALE,
+    contextCapTokens: CONTEXT_CAP_TOKENS,
+    callCap: CALL_CAP,
+    gapCapMs: GAP_CAP_MS,
+    weightExponent: 0,
+  });
+  const all = shuffled([...airline, ...coding], chance(seed, "demo"));
+  return {
+    fleet: {
+      endpoints,
+      preset: "30b-a3b-h20",
+      kvTokens: Math.round((sessions / endpoints) * KV_TOKENS_PER_SESSION),
+      blockTokens: 16,
+      globalTokens: 0,
+      globalGbps: 0,
+    },
+    arrivals: poissonArrivals(all, ARRIVALS_WITHIN_MS / all.length, seed),
+    refill: null,
+    seed,
+    limitMs: LIMIT_MS,
+    warmupMs: 0,
+  };
+}

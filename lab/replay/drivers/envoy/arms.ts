@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arms that a real Envoy can play: the filter with any of its policies, and Envoy's own load balancers.
+import { Failure } from "../../../../cli/failure.ts";
+import type { EnvoyOptions } from "../../../../envoy/launcher.ts";
+
+type ArmBootstrap = Pick<EnvoyOptions, "bootstrap" | "balancing" | "configuration">;
+
+export interface EnvoyArm extends ArmBootstrap {
+  /** Clients send their session id (only the hash needs one). */
+  sendsSessionId: boolean;
+}
+
+const BALANCERS: Record<string, EnvoyOptions["balancing"]> = {
+  "least-request": "least_request",
+  "round-robin": "round_robin",
+  "session-hash": "ring_hash",
+};
+
+/** `filter` is the filter as it ships; the others are its policies by name. */
+const FILTER_POLICIES = [
+  "filter",
+  "priced",
+  "sticky",
+  "smetric-v1",
+  "smetric-v2",
+  "lmetric",
+  "agentix",
+];
+
+export const ENVOY_ARMS: readonly string[] = [...FILTER_POLICIES, ...Object.keys(BALANCERS)];
+
+/** @throws Failure for a name that no Envoy can play */
+export function envoyArm(name: string): EnvoyArm {
+  const balancing = BALANCERS[name];
+  if (balancing !== undefined) {
+    return { bootstrap: "baseline", balancing, sendsSessionId: name === "session-hash" };
+  }
+  if (!FILTER_POLICIES.includes(name)) {
+    throw new Failure(`policy ${name}: a real Envoy plays ${ENVOY_ARMS.join(", ")}`);
+  }
+  const configuration = name === "filter" ? {} : { policy: name };
+  return { bootstrap: "pin", configuration, sendsSessionId: false };
+}
