@@ -3,8 +3,10 @@
 import { Request } from "../request/request";
 import { Homes } from "./homes";
 import { InFlight } from "./in-flight";
+import { GaugeShares } from "./gauge-shares";
 import { Learned } from "./learned";
 import { Loads, MAX_CANDIDATES } from "./loads";
+import { ModelTable } from "./model-table";
 import { ageMs, MAX_SLOTS, NO_SLOT, Roster } from "./roster";
 import { GaugeKind, Gauges, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 import { NumbersTable, SlotNumbers, SLOTS_PER_VALUE } from "./slot-numbers";
@@ -19,19 +21,27 @@ const SWEEP_MS: u64 = 1_000;
 export class Fleet {
   private roster: Roster;
   private numbers: NumbersTable;
+  private models: ModelTable;
+  private shares: GaugeShares;
   private members: i32 = 0;
   private sweptMs: u64 = 0;
 
-  /** `id` is unique to the cluster and short ASCII: it is part of the keys. */
+  /**
+   * @param id unique to the cluster and short ASCII: it is part of the keys
+   * @param vm random number of this VM, neither 0 nor all ones
+   */
   constructor(
     store: SharedStore,
     private gauges: Gauges,
     id: string,
+    vm: u64,
     private endpointTtlMs: u64,
   ) {
     const name = "f." + id;
     this.roster = new Roster(store, name, gauges);
     this.numbers = new NumbersTable(store, name);
+    this.models = new ModelTable(store, name);
+    this.shares = new GaugeShares(store, name, gauges, vm);
   }
 
   /** Notes `upstream.num_endpoints` as seen with a stream. */
@@ -88,20 +98,20 @@ export class Fleet {
     flight.slot = slot;
     flight.pendingTokens = <i64>uncachedTokens;
     flight.contextTokens = <i64>contextTokens;
-    this.count(slot, 1, flight.pendingTokens, flight.contextTokens);
+    this.shares.add(slot, 1, flight.pendingTokens, flight.contextTokens, nowMs);
   }
 
   /** The first byte came back: nothing of this request waits for prefill any more. */
   firstByte(flight: InFlight, nowMs: u64): void {
     if (flight.slot == NO_SLOT) return;
-    this.count(flight.slot, 0, -flight.pendingTokens, 0);
+    this.shares.add(flight.slot, 0, -flight.pendingTokens, 0, nowMs);
     flight.pendingTokens = 0;
   }
 
   /** Takes back all that the stream counts for. May be called again. */
   finish(flight: InFlight, nowMs: u64): void {
     if (flight.slot == NO_SLOT) return;
-    this.count(flight.slot, -1, -flight.pendingTokens, -flight.contextTokens);
+    this.shares.add(flight.slot, -1, -flight.pendingTokens, -flight.contextTokens, nowMs);
     flight.slot = NO_SLOT;
     flight.pendingTokens = 0;
     flight.contextTokens = 0;
@@ -161,8 +171,27 @@ export class Fleet {
     }
   }
 
+  /** Fills `learned` with what answers of a model taught. */
+  recall(learned: Learned, model: u64): void {
+    this.models.recall(learned, model);
+  }
+
+  /**
+   * Opens a model's record for a change by all that the caller learned, and fills `learned` with it. A loop:
+   * `for (attempts) { beginLesson; change learned; if (endLesson) break; }`
+   */
+  beginLesson(learned: Learned, model: u64): void {
+    this.models.begin(learned, model);
+  }
+
+  /** Saves the record. False where another worker saved meanwhile: begin again. */
+  endLesson(learned: Learned, model: u64, nowMs: u64): bool {
+    return this.models.save(learned, model, nowMs) != Write.Conflict;
+  }
+
   /** Lets endpoints leave that have not served for their time to live. Call from the tick. */
   tick(nowMs: u64): void {
+    this.shares.tick(nowMs);
     if (ageMs(this.sweptMs, nowMs) < SWEEP_MS) return;
     this.sweptMs = nowMs;
     this.roster.refresh(nowMs);
@@ -188,12 +217,6 @@ export class Fleet {
     const row = this.numbers.peek(slot, this.generationOf(slot));
     if (row == null) return;
     row.releaseTokens(<f32>homes.prefixTokens[home], homes.servedMs[home], nowMs);
-  }
-
-  private count(slot: i32, requests: i64, pendingTokens: i64, contextTokens: i64): void {
-    this.gauges.add(GaugeKind.InFlight, slot, requests);
-    this.gauges.add(GaugeKind.PendingPrefill, slot, pendingTokens);
-    this.gauges.add(GaugeKind.Context, slot, contextTokens);
   }
 
   private listAll(loads: Loads): void {

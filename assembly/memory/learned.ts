@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What answers have taught about one model's fleet: speeds, and what a global tier returns. Plain data.
 
+/** Prompts shorter than this say nothing of their text. */
+const LEAST_TOKENS: u32 = 256;
+/** Beyond these a reported length is no token count of this prompt (media, another unit). */
+const FEWEST_BYTES: f64 = 0.25;
+const MOST_BYTES: f64 = 16;
+const RATIO_RATE: f64 = 0.05;
+
 /** Times in seconds, lengths in tokens. One record per model, shared by all workers. */
 export class Learned {
   /** w1: seconds of prefill per uncached token. */
@@ -19,6 +26,8 @@ export class Learned {
   tpotSeconds: f64 = 0.02;
   /** om: mean tokens of an answer. */
   outputTokens: f64 = 400;
+  /** Bytes of prompt text per token, as answers reported their prompt tokens. */
+  bytesPerToken: f64 = 4;
   /** Answers that told their cached tokens, and answers in a row that did not. */
   reports: f64 = 0;
   silent: f64 = 0;
@@ -31,7 +40,24 @@ export class Learned {
     this.decodedContextSum = other.decodedContextSum;
     this.tpotSeconds = other.tpotSeconds;
     this.outputTokens = other.outputTokens;
+    this.bytesPerToken = other.bytesPerToken;
     this.reports = other.reports;
     this.silent = other.silent;
+  }
+
+  /** Takes one reported prompt length into account; short prompts are mostly template. */
+  noteLength(promptBytes: u32, promptTokens: u32): void {
+    if (promptTokens < LEAST_TOKENS || promptBytes == 0) return;
+    const ratio = <f64>promptBytes / <f64>promptTokens;
+    if (ratio < FEWEST_BYTES || ratio > MOST_BYTES) return;
+    this.bytesPerToken += RATIO_RATE * (ratio - this.bytesPerToken);
+  }
+
+  /** False where a number is none: the record was damaged. All fields are f64. */
+  isSound(): bool {
+    for (let at: usize = 0; at < offsetof<Learned>(); at += 8) {
+      if (!isFinite(load<f64>(changetype<usize>(this) + at))) return false;
+    }
+    return this.decodedContextSum > 0;
   }
 }

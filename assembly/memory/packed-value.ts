@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One value of the shared store: a header and rows of a fixed size. What does not look like it counts as empty.
-import { ABSENT, SharedStore, Write } from "./shared-store";
+import { ABSENT, ANY, SharedStore, Write } from "./shared-store";
 
 /** "SMTR", little endian. */
 const MAGIC: u32 = 0x52544d53;
@@ -61,6 +61,20 @@ export class PackedValue {
     const own = changetype<usize>(this.scratch) + HEADER_BYTES;
     memory.copy(own, this.store.data + HEADER_BYTES, <usize>(this.count * this.rowBytes));
     this.rows = own;
+  }
+
+  /** Begins an empty value that this object alone writes: every `commit` replaces what is there. */
+  hold(index: u32): void {
+    this.writeIndex(index);
+    this.rows = changetype<usize>(this.scratch) + HEADER_BYTES;
+    this.version = ANY;
+    this.count = 0;
+    this.mark = 0;
+  }
+
+  /** Goes on writing the held rows under another index. */
+  holdAt(index: u32): void {
+    this.writeIndex(index);
   }
 
   /** Address of a row of the open value. */

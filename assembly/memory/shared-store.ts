@@ -16,6 +16,9 @@ export enum Write {
  */
 export const ABSENT: u32 = 0xffffffff;
 
+/** Version for a write that happens whatever is there: for values that one worker alone writes. */
+export const ANY: u32 = 0;
+
 /** Attempts to write a value that other workers write too; the change is dropped after the last. */
 export const WRITE_ATTEMPTS: i32 = 4;
 

@@ -11,6 +11,8 @@ import { MemoryGauges, MemoryStore, SharedGauges, SharedValues } from "./memory-
 export const TTL_MS: u64 = 600_000;
 export const START_MS: u64 = 1_800_000_000_000;
 
+let vms: u64 = 1;
+
 /** One worker: its own objects over what all workers share. */
 export class Worker {
   store: MemoryStore;
@@ -25,7 +27,7 @@ export class Worker {
     const own = new MemoryGauges(gauges, MAX_SLOTS);
     this.store = store;
     this.gauges = own;
-    this.fleet = new Fleet(store, own, "test", TTL_MS);
+    this.fleet = new Fleet(store, own, "test", vms++, TTL_MS);
     this.affinity = new Affinity(store, sessions);
   }
 

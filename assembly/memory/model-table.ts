@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What answers taught, one record per model of a fleet, shared by all workers.
+import { Learned } from "./learned";
+import { PackedValue } from "./packed-value";
+import { SharedStore, Write } from "./shared-store";
+import { tagOf } from "./tags";
+
+/** Models and adapters of one cluster; the one unused for longest makes room. */
+const MAX_MODELS: i32 = 16;
+const FORMAT: u16 = 0x0103;
+
+
+@unmanaged
+class ModelRow {
+  model: u32;
+  /** Seconds since the epoch. */
+  usedS: u32;
+}
+
+const LEARNED_BYTES: i32 = <i32>offsetof<Learned>();
+const ROW_BYTES: i32 = <i32>offsetof<ModelRow>() + LEARNED_BYTES;
+
+export class ModelTable {
+  private value: PackedValue;
+  private defaults: Learned = new Learned();
+
+  constructor(store: SharedStore, name: string) {
+    this.value = new PackedValue(store, name + ".m", FORMAT, ROW_BYTES, MAX_MODELS);
+  }
+
+  /** Fills `learned` with what is known of a model: the start values where nothing is. */
+  recall(learned: Learned, model: u64): void {
+    this.value.open(0);
+    this.take(learned, this.find(tagOf(model)));
+  }
+
+  /** Opens a model's record for a change; `save` ends it. */
+  begin(learned: Learned, model: u64): void {
+    this.value.edit(0);
+    this.take(learned, this.find(tagOf(model)));
+  }
+
+  /** Writes what `begin` opened. On a conflict nothing is changed: begin again. */
+  save(learned: Learned, model: u64, nowMs: u64): Write {
+    const tag = tagOf(model);
+    let index = this.find(tag);
+    if (index < 0) index = this.makeRoom();
+    const row = changetype<ModelRow>(this.value.row(index));
+    row.model = tag;
+    row.usedS = <u32>(nowMs / 1_000);
+    memory.copy(this.numbersOf(index), changetype<usize>(learned), <usize>LEARNED_BYTES);
+    return this.value.commit();
+  }
+
+  private take(learned: Learned, index: i32): void {
+    const source = index < 0 ? changetype<usize>(this.defaults) : this.numbersOf(index);
+    memory.copy(changetype<usize>(learned), source, <usize>LEARNED_BYTES);
+    if (!learned.isSound()) learned.copyFrom(this.defaults);
+  }
+
+  private find(tag: u32): i32 {
+    for (let i = 0; i < this.value.count; i++) {
+      if (changetype<ModelRow>(this.value.row(i)).model == tag) return i;
+    }
+    return -1;
+  }
+
+  private makeRoom(): i32 {
+    if (this.value.count < MAX_MODELS) {
+      this.value.extend(this.value.count + 1);
+      return this.value.count - 1;
+    }
+    let oldest = 0;
+    for (let i = 1; i < MAX_MODELS; i++) {
+      const row = changetype<ModelRow>(this.value.row(i));
+      if (row.usedS < changetype<ModelRow>(this.value.row(oldest)).usedS) oldest = i;
+    }
+    return oldest;
+  }
+
+  private numbersOf(index: i32): usize {
+    return this.value.row(index) + offsetof<ModelRow>();
+  }
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Endpoints that come, go and come back, and the gauges that count what was sent to them.
+import { Homes } from "../../../assembly/memory/homes";
+import { InFlight } from "../../../assembly/memory/in-flight";
+import { Learned } from "../../../assembly/memory/learned";
+import { Loads, MAX_CANDIDATES } from "../../../assembly/memory/loads";
+import { MAX_SLOTS, NO_SLOT } from "../../../assembly/memory/roster";
+import { GaugeKind } from "../../../assembly/memory/shared-store";
+import { SharedGauges, SharedValues } from "./memory-store";
+import { aWorker, START_MS, Talk, TTL_MS, Worker } from "./worlds";
+
+const NOW: u64 = START_MS;
+
+function endpoint(index: i32): string {
+  return "10.0." + (index >> 8).toString() + "." + (index & 255).toString() + ":8000";
+}
+
+function enrollAll(worker: Worker, first: i32, count: i32, nowMs: u64): void {
+  for (let i = first; i < first + count; i++) {
+    const slot = worker.enroll(endpoint(i), nowMs);
+    worker.fleet.served(worker.request, new Homes(), slot, nowMs);
+  }
+}
+
+function twoWorkers(): Worker[] {
+  const shared = new SharedValues();
+  const gauges = new SharedGauges(MAX_SLOTS);
+  return [new Worker(shared, gauges), new Worker(shared, gauges)];
+}
+
+function inFlight(worker: Worker, slot: i32): i64 {
+  return worker.gauges.get(GaugeKind.InFlight, slot);
+}
+
+describe("the fleet", () => {
+  it("gives an endpoint one slot, whichever worker meets it first", () => {
+    const workers = twoWorkers();
+    const a = workers[0].enroll(endpoint(1), NOW);
+    const b = workers[1].enroll(endpoint(2), NOW);
+    expect(a).not.toBe(b);
+    expect(workers[1].enroll(endpoint(1), NOW)).toBe(a);
+    expect(workers[0].enroll(endpoint(2), NOW)).toBe(b);
+    expect(workers[0].fleet.knownCount).toBe(2);
+    expect(
+      String.UTF8.decodeUnsafe(workers[0].fleet.addressOf(b), workers[0].fleet.addressSizeOf(b)),
+    ).toBe(endpoint(2));
+  });
+
+  it("is complete when as many endpoints served as the cluster has", () => {
+    const worker = aWorker();
+    const loads = new Loads();
+    enrollAll(worker, 0, 3, NOW);
+    worker.fleet.noteMembers(4);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
+    expect(loads.complete).toBe(false);
+    enrollAll(worker, 3, 1, NOW);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
+    expect(loads.complete).toBe(true);
+    expect(loads.count).toBe(4);
+  });
+
+  it("scales 4 to 12 to 3 to all new addresses without leaks", () => {
+    const worker = aWorker();
+    const loads = new Loads();
+    let now = NOW;
+    enrollAll(worker, 0, 4, now);
+    enrollAll(worker, 4, 8, now);
+    expect(worker.fleet.knownCount).toBe(12);
+    now += TTL_MS / 2;
+    enrollAll(worker, 0, 3, now);
+    now += TTL_MS / 2 + 2_000;
+    worker.fleet.tick(now);
+    expect(worker.fleet.knownCount).toBe(3);
+    worker.fleet.noteMembers(3);
+    for (let i = 0; i < 3; i++) {
+      for (let k = 0; k < 3; k++) worker.fleet.disobeyed(i, now);
+    }
+    expect(worker.fleet.knownCount).toBe(0);
+    enrollAll(worker, 100, 3, now + 5_000);
+    worker.fleet.load(loads, worker.request, worker.homes, now + 5_000, 0);
+    expect(loads.count).toBe(3);
+    expect(loads.complete).toBe(true);
+    for (let i = 0; i < 3; i++) expect(loads.slots[i]).toBeLessThan(12);
+  });
+
+  it("survives a thousand generations of endpoints in a bounded table", () => {
+    const worker = aWorker();
+    let now = NOW;
+    for (let i = 0; i < 1_000; i++) {
+      const slot = worker.enroll(endpoint(i), now);
+      expect(slot).toBe(0);
+      for (let k = 0; k < 3; k++) worker.fleet.disobeyed(slot, now);
+      now += 1_000;
+    }
+    expect(worker.fleet.generationOf(0)).toBe(1_000);
+  });
+
+  it("holds 1,024 endpoints and refuses more", () => {
+    const worker = aWorker();
+    for (let i = 0; i < MAX_SLOTS; i++) worker.enroll(endpoint(i), NOW);
+    expect(worker.fleet.knownCount).toBe(MAX_SLOTS);
+    expect(worker.enroll("late:1", NOW)).toBe(NO_SLOT);
+  });
+
+  it("refuses addresses that are too long or empty", () => {
+    const worker = aWorker();
+    expect(worker.enroll("x".repeat(61), NOW)).toBe(NO_SLOT);
+    expect(worker.enroll("", NOW)).toBe(NO_SLOT);
+  });
+
+  it("does not take an endpoint for the one that had its slot before", () => {
+    const worker = aWorker();
+    const slot = worker.enroll(endpoint(1), NOW);
+    const talk = new Talk(1);
+    worker.serve(talk, slot, NOW);
+    talk.step(2, 3);
+    expect(worker.find(talk, NOW).count).toBe(1);
+    for (let k = 0; k < 3; k++) worker.fleet.disobeyed(slot, NOW);
+    expect(worker.enroll(endpoint(2), NOW + 1_000)).toBe(slot);
+    const homes = worker.find(talk, NOW + 1_000);
+    expect(homes.count).toBe(0);
+    expect(homes.verifiedTurn).toBe(2);
+    expect(homes.seenTokens).toBeGreaterThan(0);
+  });
+
+  it("keeps an endpoint whose pins are obeyed now and then", () => {
+    const worker = aWorker();
+    const slot = worker.enroll(endpoint(1), NOW);
+    for (let k = 0; k < 20; k++) {
+      worker.fleet.disobeyed(slot, NOW);
+      worker.fleet.disobeyed(slot, NOW);
+      worker.fleet.served(worker.request, new Homes(), slot, NOW);
+    }
+    expect(worker.fleet.knownCount).toBe(1);
+  });
+
+  it("samples homes and eight others beyond 64 endpoints", () => {
+    const worker = aWorker();
+    enrollAll(worker, 0, 300, NOW);
+    const loads = new Loads();
+    const homes = new Homes();
+    homes.add(299, 10, NOW);
+    let sampled = 0;
+    for (let chance: u64 = 0; chance < 300; chance++) {
+      worker.store.resetCounts();
+      worker.fleet.load(loads, worker.request, homes, NOW, chance * 7919);
+      expect(worker.store.reads).toBeLessThanOrEqual(3);
+      expect(loads.slots[0]).toBe(299);
+      expect(loads.count).toBeLessThanOrEqual(9);
+      expect(loads.count).toBeLessThanOrEqual(MAX_CANDIDATES);
+      for (let i = 1; i < loads.count; i++) {
+        if (loads.slots[i] == 5) sampled++;
+      }
+    }
+    expect(sampled).toBeGreaterThan(0);
+  });
+});
+
+describe("the gauges of a fleet", () => {
+  it("return to 0 however often a stream ends", () => {
+    const worker = aWorker();
+    const slot = worker.enroll(endpoint(1), NOW);
+    const flight = new InFlight();
+    worker.fleet.send(flight, slot, 500, 2_000, NOW);
+    worker.fleet.send(flight, slot, 500, 2_000, NOW);
+    expect(inFlight(worker, slot)).toBe(1);
+    expect(worker.gauges.get(GaugeKind.PendingPrefill, slot)).toBe(500);
+    worker.fleet.firstByte(flight, NOW);
+    worker.fleet.firstByte(flight, NOW);
+    expect(worker.gauges.get(GaugeKind.PendingPrefill, slot)).toBe(0);
+    expect(worker.gauges.get(GaugeKind.Context, slot)).toBe(2_000);
+    worker.fleet.finish(flight, NOW);
+    worker.fleet.finish(flight, NOW);
+    for (let kind = 0; kind < 3; kind++) {
+      expect(worker.gauges.shared.values[slot * 3 + kind]).toBe(0);
+    }
+    expect(worker.gauges.definitions).toBe(3);
+  });
+
+  it("ignore streams that were never counted", () => {
+    const worker = aWorker();
+    const flight = new InFlight();
+    worker.fleet.send(flight, NO_SLOT, 1, 1, NOW);
+    worker.fleet.firstByte(flight, NOW);
+    worker.fleet.finish(flight, NOW);
+    expect(worker.gauges.definitions).toBe(0);
+  });
+
+  it("read as 0 when they wrapped below zero", () => {
+    const worker = aWorker();
+    worker.gauges.shared.values[0] = u64.MAX_VALUE;
+    expect(inFlight(worker, 0)).toBe(0);
+  });
+
+  it("lose within seconds what a trapped worker had counted, and nothing else", () => {
+    const workers = twoWorkers();
+    const slot = workers[0].enroll(endpoint(1), NOW);
+    const far = MAX_SLOTS - 1;
+    for (let i = 0; i < 5; i++) workers[0].fleet.send(new InFlight(), slot, 10, 100, NOW);
+    workers[0].fleet.send(new InFlight(), far, 10, 100, NOW);
+    const alive = new InFlight();
+    workers[1].fleet.send(alive, slot, 7, 70, NOW);
+    expect(inFlight(workers[1], slot)).toBe(6);
+    // The first worker traps here: nothing of it is ever called again.
+    for (let ms: u64 = 0; ms <= 5_000; ms += 100) workers[1].fleet.tick(NOW + ms);
+    expect(inFlight(workers[1], slot)).toBe(1);
+    expect(inFlight(workers[1], far)).toBe(0);
+    expect(workers[1].gauges.get(GaugeKind.Context, slot)).toBe(70);
+    workers[1].fleet.finish(alive, NOW + 6_000);
+    expect(inFlight(workers[1], slot)).toBe(0);
+  });
+
+  it("are right again when a worker was only asleep", () => {
+    const workers = twoWorkers();
+    const slot = workers[0].enroll(endpoint(1), NOW);
+    const long = new InFlight();
+    const other = new InFlight();
+    workers[0].fleet.send(long, slot, 10, 100, NOW);
+    workers[1].fleet.send(other, slot, 1, 1, NOW);
+    for (let ms: u64 = 0; ms <= 10_000; ms += 500) workers[1].fleet.tick(NOW + ms);
+    expect(inFlight(workers[1], slot)).toBe(1);
+    workers[0].fleet.firstByte(long, NOW + 10_000);
+    expect(inFlight(workers[1], slot)).toBe(2);
+    expect(workers[1].gauges.get(GaugeKind.PendingPrefill, slot)).toBe(1);
+    workers[0].fleet.finish(long, NOW + 10_500);
+    workers[1].fleet.finish(other, NOW + 10_500);
+    for (let kind = 0; kind < 3; kind++) {
+      expect(workers[0].gauges.shared.values[slot * 3 + kind]).toBe(0);
+    }
+  });
+
+  it("repair themselves after any number of reloads", () => {
+    const shared = new SharedValues();
+    const gauges = new SharedGauges(MAX_SLOTS);
+    let now = NOW;
+    for (let life = 0; life < 30; life++) {
+      const worker = new Worker(shared, gauges);
+      const slot = worker.enroll(endpoint(1), now);
+      for (let i = 0; i <= life; i++) worker.fleet.send(new InFlight(), slot, 10, 100, now);
+      now += 4_000;
+    }
+    const last = new Worker(shared, gauges);
+    const slot = last.enroll(endpoint(1), now);
+    for (let i = 0; i < 10; i++) last.fleet.tick(now + <u64>i * 1_000);
+    expect(inFlight(last, slot)).toBe(0);
+  });
+});
+
+describe("what is known of an endpoint", () => {
+  it("counts the tokens of a session where its last request went, for 120 s", () => {
+    const worker = aWorker();
+    const loads = new Loads();
+    const a = worker.enroll(endpoint(1), NOW);
+    const b = worker.enroll(endpoint(2), NOW);
+    const talk = new Talk(1);
+    worker.serve(talk, a, NOW);
+    worker.fleet.served(worker.request, worker.homes, a, NOW);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
+    expect(loads.committed[0]).toBe(1_100);
+    talk.step(2, 3);
+    worker.serve(talk, b, NOW + 30_000);
+    worker.fleet.served(worker.request, worker.homes, b, NOW + 30_000);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW + 30_000, 0);
+    expect(loads.committed[0]).toBe(0);
+    expect(loads.committed[1]).toBe(1_300);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW + 200_000, 0);
+    expect(loads.committed[1]).toBe(0);
+  });
+
+  it("tells which heads an endpoint served and what was evicted there", () => {
+    const worker = aWorker();
+    const loads = new Loads();
+    const slot = worker.enroll(endpoint(1), NOW);
+    const talk = new Talk(1);
+    worker.serve(talk, slot, NOW);
+    worker.fleet.served(worker.request, worker.homes, slot, NOW);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
+    expect(loads.headServed[0]).toBe(true);
+    expect(loads.horizonMs[0]).toBe(0);
+    worker.fleet.raiseHorizon(slot, NOW);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
+    expect(loads.headServed[0]).toBe(false);
+    expect(loads.horizonMs[0]).toBe(NOW);
+  });
+
+  it("shares what answers taught, per model", () => {
+    const workers = twoWorkers();
+    const learned = new Learned();
+    workers[0].fleet.beginLesson(learned, 1);
+    learned.uncachedSeconds = 5e-5;
+    expect(workers[0].fleet.endLesson(learned, 1, NOW)).toBe(true);
+    workers[1].fleet.recall(learned, 2);
+    expect(learned.uncachedSeconds).toBe(1e-4);
+    workers[1].fleet.recall(learned, 1);
+    expect(learned.uncachedSeconds).toBe(5e-5);
+  });
+
+  it("begins a lesson again when another worker was faster", () => {
+    const workers = twoWorkers();
+    const mine = new Learned();
+    const theirs = new Learned();
+    workers[0].fleet.beginLesson(mine, 1);
+    workers[1].fleet.beginLesson(theirs, 1);
+    theirs.reports += 1;
+    expect(workers[1].fleet.endLesson(theirs, 1, NOW)).toBe(true);
+    mine.reports += 1;
+    expect(workers[0].fleet.endLesson(mine, 1, NOW)).toBe(false);
+    workers[0].fleet.beginLesson(mine, 1);
+    mine.reports += 1;
+    expect(workers[0].fleet.endLesson(mine, 1, NOW)).toBe(true);
+    workers[1].fleet.recall(theirs, 1);
+    expect(theirs.reports).toBe(2);
+  });
+});
