@@ -93,6 +93,11 @@ export class Engine {
     this.wake(nowMs);
   }
 
+  /** Frees the KV of waiting sessions whose time has run out. */
+  releaseRetained(nowMs: number): void {
+    this.scheduler.retention.expire(nowMs);
+  }
+
   /** Forgets every cached prefix, as a restarted engine would. */
   clearCache(): void {
     this.scheduler.pool.clear();

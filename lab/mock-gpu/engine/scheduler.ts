@@ -175,9 +175,11 @@ export class Scheduler {
     const hitTokens = (local + remote.blocks) * this.options.blockTokens;
     const tokens = this.chunk(request.length - hitTokens, budgetTokens);
     const wanted = this.options.reserveFullPrompt ? request.length : hitTokens + tokens;
-    const needed =
-      this.blocksFor(wanted) - local + this.pool.countFree(this.found, local) + this.reserved();
-    if (!this.makeRoom(needed, nowMs)) return -1;
+    const fresh = this.blocksFor(wanted) - local + this.reserved();
+    // Hits that lie in the free queue take room too, and giving room may put more of them there.
+    while (this.pool.freeBlocks < fresh + this.pool.countFree(this.found, local)) {
+      if (!this.retention.giveBack(nowMs)) return -1;
+    }
     for (let i = 0; i < local; i++) {
       const block = this.found[i] as number;
       this.pool.use(block);

@@ -2,6 +2,7 @@
 // What the mock model says: an answer made up from the prompt, or the one that the request asks for.
 import { type Conversation, type ToolCall } from "./conversation.ts";
 import { MESSAGE_END, renderCall } from "./chat-template.ts";
+import { objectOr, isObject, type Json } from "./json.ts";
 import { TokenList, tokenize } from "./tokenizer.ts";
 
 export interface Answer {
@@ -67,8 +68,8 @@ export function inventCall(conversation: Conversation, random: () => number): To
 const MAX_SCHEMA_DEPTH = 8;
 
 function inventValue(schema: unknown, random: () => number, depth: number): unknown {
-  if (typeof schema !== "object" || schema === null || depth > MAX_SCHEMA_DEPTH) return {};
-  const node = schema as Record<string, unknown>;
+  if (!isObject(schema) || depth > MAX_SCHEMA_DEPTH) return {};
+  const node = schema;
   if (Array.isArray(node["enum"]) && node["enum"].length > 0) return node["enum"][0];
   switch (node["type"]) {
     case "string":
@@ -87,16 +88,12 @@ function inventValue(schema: unknown, random: () => number, depth: number): unkn
   }
 }
 
-function inventObject(
-  schema: Record<string, unknown>,
-  random: () => number,
-  depth: number,
-): Record<string, unknown> {
-  const properties = (schema["properties"] ?? {}) as Record<string, unknown>;
+function inventObject(schema: Json, random: () => number, depth: number): Json {
+  const properties = objectOr(schema["properties"]);
   const required = Array.isArray(schema["required"])
     ? (schema["required"] as string[])
     : Object.keys(properties);
-  const value: Record<string, unknown> = {};
+  const value: Json = {};
   for (const key of required) value[key] = inventValue(properties[key], random, depth + 1);
   return value;
 }

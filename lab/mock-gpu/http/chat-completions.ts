@@ -6,11 +6,10 @@ import { type Exchange } from "./exchange.ts";
 import { type Generation } from "./generation.ts";
 import { type Gpu } from "./gpu.ts";
 import { renderPrompt } from "./chat-template.ts";
+import { type Json, objectOr, textOr } from "./json.ts";
 import { startAnswers, type StartedAnswers } from "./start-answers.ts";
 import { EventStream } from "./event-stream.ts";
 import { completionTokens, usageOf } from "./usage.ts";
-
-type Json = Record<string, unknown>;
 
 /** Answers one chat completion. */
 export async function chatCompletions(gpu: Gpu, exchange: Exchange): Promise<void> {
@@ -37,9 +36,9 @@ class ChatReply {
     body: Json,
     private readonly answers: StartedAnswers,
   ) {
-    const options = (body["stream_options"] ?? {}) as Json;
+    const options = objectOr(body["stream_options"]);
     this.id = gpu.newId("chatcmpl", exchange);
-    this.model = typeof body["model"] === "string" ? body["model"] : gpu.model;
+    this.model = textOr(body["model"], gpu.model);
     this.includeUsage = options["include_usage"] === true;
     this.continuousUsage = options["continuous_usage_stats"] === true;
     this.open = answers.generations.length;

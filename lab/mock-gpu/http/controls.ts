@@ -10,6 +10,7 @@ import {
 } from "./answer.ts";
 import { type Conversation, type ToolCall } from "./conversation.ts";
 import { type Exchange, HttpError } from "./exchange.ts";
+import { isObject, type Json, objectOr, objectsOf, textOr, textOrJson } from "./json.ts";
 
 export interface Controls {
   maxTokens: number | null;
@@ -25,8 +26,6 @@ export interface Controls {
   /** Call tools until this many results stand after the last user message, `x-mock-tool-rounds`. */
   toolRounds: number;
 }
-
-type Json = Record<string, unknown>;
 
 /** Reads the limits from the body (whatever the wire format calls them) and the wishes from both. */
 export function readControls(exchange: Exchange, body: Json, defaultToolRounds: number): Controls {
@@ -112,20 +111,18 @@ function decodeAnswer(header: string | undefined): unknown {
 function readAnswer(value: unknown): Answer | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return { text: value, toolCalls: [] };
-  if (typeof value !== "object") throw new HttpError(400, "mock_answer must be text or an object.");
-  const { content, tool_calls: calls } = value as { content?: unknown; tool_calls?: unknown };
+  if (!isObject(value)) throw new HttpError(400, "mock_answer must be text or an object.");
   return {
-    text: typeof content === "string" ? content : "",
-    toolCalls: Array.isArray(calls) ? calls.map((call, at) => readCall(call as Json, at)) : [],
+    text: textOr(value["content"]),
+    toolCalls: objectsOf(value["tool_calls"]).map(readCall),
   };
 }
 
 function readCall(call: Json, at: number): ToolCall {
-  const inner = (call["function"] ?? call) as Json;
-  const given = inner["arguments"];
+  const inner = objectOr(call["function"] ?? call);
   return {
-    id: typeof call["id"] === "string" ? call["id"] : `call_${at}`,
-    name: String(inner["name"]),
-    arguments: typeof given === "string" ? given : JSON.stringify(given ?? {}),
+    id: textOr(call["id"], `call_${at}`),
+    name: textOr(inner["name"]),
+    arguments: textOrJson(inner["arguments"]),
   };
 }

@@ -13,7 +13,6 @@ export interface Message {
   role: "system" | "user" | "assistant" | "tool";
   text: string;
   toolCalls: ToolCall[];
-  toolCallId?: string;
 }
 
 export interface Conversation {

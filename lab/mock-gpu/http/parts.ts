@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Message content of any wire format as one text: parts joined by line breaks, media as markers.
 import { createHash } from "node:crypto";
-
-type Json = Record<string, unknown>;
+import { isObject, type Json } from "./json.ts";
 
 /** A picture or a sound costs about this many tokens, whatever its bytes. */
 const MEDIA_TOKENS = 256;
@@ -11,14 +10,13 @@ const MEDIA_TOKENS = 256;
 export function textOfParts(content: unknown): string {
   if (typeof content === "string") return content;
   if (Array.isArray(content)) return content.map(textOfPart).join("\n");
-  if (typeof content === "object" && content !== null) return textOfPart(content);
-  return "";
+  return textOfPart(content);
 }
 
 function textOfPart(part: unknown): string {
   if (typeof part === "string") return part;
-  if (typeof part !== "object" || part === null) return "";
-  const node = part as Json;
+  if (!isObject(part)) return "";
+  const node = part;
   if (typeof node["text"] === "string") return node["text"];
   if (typeof node["refusal"] === "string") return node["refusal"];
   if (node["type"] === "tool_result") return textOfParts(node["content"]);
@@ -27,7 +25,8 @@ function textOfPart(part: unknown): string {
 
 /** Equal media give equal markers; every second character becomes a token of its own. */
 function mediaMarker(node: Json): string {
-  const { cache_control: _moved, ...rest } = node;
-  const digest = createHash("sha256").update(JSON.stringify(rest)).digest("hex");
+  // Cache markers move from call to call and are not part of the picture.
+  const media = JSON.stringify({ ...node, cache_control: undefined });
+  const digest = createHash("sha256").update(media).digest("hex");
   return `${digest.slice(0, 16)}${"*\n".repeat(MEDIA_TOKENS / 2)}`;
 }

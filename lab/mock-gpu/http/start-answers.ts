@@ -7,8 +7,7 @@ import { type Exchange, HttpError } from "./exchange.ts";
 import { type FaultPlan } from "./faults.ts";
 import { type Generation } from "./generation.ts";
 import { type Gpu } from "./gpu.ts";
-
-type Json = Record<string, unknown>;
+import { type Json } from "./json.ts";
 
 export interface StartedAnswers {
   generations: Generation[];
