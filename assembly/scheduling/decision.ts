@@ -16,4 +16,9 @@ export class Decision {
     this.slot = slot;
     this.reason = reason;
   }
+
+  clear(): void {
+    this.set(NO_ENDPOINT, Reason.None);
+    this.uncachedTokens = 0;
+  }
 }

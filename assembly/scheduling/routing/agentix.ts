@@ -8,7 +8,15 @@ import { Decision } from "../decision";
 import { Estimate } from "./estimate";
 import { Lowest } from "./lowest";
 import { placedByEnvoy, RoutingOptions } from "./options";
-import { leaveToEnvoy, NO_INDEX, placementReason, Policy, sendTo } from "./policy";
+import {
+  candidateOf,
+  isVerifiedFollowUp,
+  leaveToEnvoy,
+  NO_INDEX,
+  placementReason,
+  Policy,
+  sendTo,
+} from "./policy";
 
 /** Prompts whose head is at least this share hit as well on any endpoint (the paper's 75 % at 2,048 tokens). */
 const SHARED_SHARE: f64 = 0.75;
@@ -35,7 +43,7 @@ export class Agentix extends Policy {
     decision: Decision,
   ): void {
     this.estimate.reset(request, homes, loads, 0);
-    const home = this.estimate.home;
+    const home = isVerifiedFollowUp(homes) ? candidateOf(loads, homes.slots[0]) : NO_INDEX;
     const balanced = home == NO_INDEX || this.isShort(request);
     if (!balanced) {
       this.send(home, Reason.Home, request, loads, decision);

@@ -4,7 +4,8 @@ import { FirstTurn, PolicyKind, Tier } from "../../../../assembly/config/options
 import { Reason } from "../../../../assembly/metrics/reason";
 import { NO_ENDPOINT } from "../../../../assembly/scheduling/decision";
 import { policyOf } from "../../../../assembly/scheduling/routing/policies";
-import { nextFreeBlocks, Scene } from "./scene";
+import { nextFreeBlocks } from "../../allocations";
+import { Scene } from "./scene";
 
 function slotBy(kind: PolicyKind, scene: Scene): i32 {
   return scene.pick(policyOf(kind, scene.options, scene.learned));
