@@ -3,14 +3,14 @@
 import { Command, CommanderError } from "commander";
 import { addMockGpuFlags, type MockGpuFlags } from "../lab/mock-gpu/flags.ts";
 import type { StartOptions } from "./commands/start.ts";
+import type { InitOptions } from "./commands/init.ts";
 import { Failure } from "./failure.ts";
-
-const VERSION = "0.1.0";
+import { version } from "./packaging/version.ts";
 
 function program(): Command {
   const cli = new Command("smetric-envoy")
     .description("Turn-aware routing of LLM requests in Envoy")
-    .version(VERSION)
+    .version(version())
     .exitOverride();
 
   cli
@@ -65,6 +65,33 @@ function program(): Command {
     .action(async () => {
       const { generate } = await import("./commands/generate.ts");
       await generate();
+    });
+
+  cli
+    .command("image")
+    .description("pack the module as an OCI image layout that Istio and Envoy Gateway load")
+    .requiredOption("--out <folder>", "folder to write, to be pushed with crane, oras or skopeo")
+    .option(
+      "--variant <variant>",
+      "image (every registry) or artifact (Wasm image specification)",
+      "image",
+    )
+    .action(async (options: { out: string; variant: string }) => {
+      const { image } = await import("./commands/image.ts");
+      await image(options);
+    });
+
+  cli
+    .command("init <platform>")
+    .description("write commented manifests: envoy, kubernetes, istio or envoy-gateway")
+    .requiredOption("--out <folder>", "folder to write to; nothing is overwritten")
+    .option("--image <reference>", "where the module's image lies")
+    .option("--namespace <name>", "namespace of the engines' service")
+    .option("--service <name>", "service or host name of the engines")
+    .option("--port <number>", "port of the engines")
+    .action(async (platform: string, options: InitOptions) => {
+      const { init } = await import("./commands/init.ts");
+      for (const path of await init(platform, options)) console.log(path);
     });
 
   cli

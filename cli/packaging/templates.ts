@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manifests that `init` writes: the files of deploy/ and envoy/ with the user's names in them.
+import { readFileSync } from "node:fs";
+import { buildFilter } from "../build.ts";
+import { fromRoot } from "../paths.ts";
+
+/** What the shipped manifests are written for, and what a user may have instead. */
+export interface Names {
+  image: string;
+  namespace: string;
+  service: string;
+  port: number;
+}
+
+export const SHIPPED: Names = {
+  image: "registry.example/smetric:0.1.0",
+  namespace: "default",
+  service: "vllm",
+  port: 8000,
+};
+
+export interface Template {
+  /** Name in the user's folder. */
+  name: string;
+  content: Buffer;
+}
+
+export const PLATFORMS = ["envoy", "kubernetes", "istio", "envoy-gateway"] as const;
+export type Platform = (typeof PLATFORMS)[number];
+
+/** Files of deploy/ by platform, all of them copied. */
+const MANIFESTS: Record<Platform, string[]> = {
+  envoy: [],
+  kubernetes: ["kustomization.yaml", "gateway.yaml"],
+  istio: ["observe.yaml", "route.yaml", "route-with-wasmplugin.yaml", "hash.yaml"],
+  "envoy-gateway": ["observe.yaml", "route.yaml"],
+};
+
+/** Platforms whose Envoy reads the module from a file beside its bootstrap. */
+const WITH_BOOTSTRAP: Platform[] = ["envoy", "kubernetes"];
+
+function rename(text: string, names: Names): string {
+  return text
+    .replaceAll(SHIPPED.image, names.image)
+    .replaceAll(
+      `${SHIPPED.service}.${SHIPPED.namespace}.svc`,
+      `${names.service}.${names.namespace}.svc`,
+    )
+    .replaceAll(`namespace: ${SHIPPED.namespace}\n`, `namespace: ${names.namespace}\n`)
+    .replaceAll(`name: ${SHIPPED.service}\n`, `name: ${names.service}\n`)
+    .replaceAll(`name: ${SHIPPED.service} }`, `name: ${names.service} }`)
+    .replaceAll(`number: ${SHIPPED.port}`, `number: ${names.port}`)
+    .replaceAll(`port: ${SHIPPED.port}\n`, `port: ${names.port}\n`);
+}
+
+/** The recommended bootstrap, in front of the user's service. */
+function bootstrap(platform: Platform, names: Names): string {
+  const host =
+    platform === "kubernetes"
+      ? `${names.service}.${names.namespace}.svc.cluster.local`
+      : names.service;
+  return readFileSync(fromRoot("envoy", "pin.yaml"), "utf8").replaceAll(
+    "address: mock-gpu, port_value: 8000",
+    `address: ${host}, port_value: ${names.port}`,
+  );
+}
+
+/** Every file that `init` writes for a platform. */
+export async function templatesFor(platform: Platform, names: Names): Promise<Template[]> {
+  const templates = MANIFESTS[platform].map((name) => ({
+    name,
+    content: Buffer.from(rename(readFileSync(fromRoot("deploy", platform, name), "utf8"), names)),
+  }));
+  if (!WITH_BOOTSTRAP.includes(platform)) return templates;
+  return [
+    ...templates,
+    { name: "envoy.yaml", content: Buffer.from(bootstrap(platform, names)) },
+    { name: "smetric.wasm", content: readFileSync(await buildFilter("release")) },
+  ];
+}
