@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request, type ClientRequest } from "node:http";
 import { test } from "node:test";
-import { CHAT_PATH, send } from "./harness/client.ts";
+import { CHAT_PATH, responseTo, send } from "./harness/client.ts";
 import { Conversation } from "./harness/conversation.ts";
 import type { Answer } from "./harness/endpoint.ts";
 import { outcomes, startFleet, until, type Fleet } from "./harness/fleet.ts";
@@ -62,7 +62,7 @@ async function abortInStream(fleet: Fleet, index: number): Promise<void> {
   const body = bodyOf(index, "stream");
   const outgoing = open(fleet, Buffer.byteLength(body));
   outgoing.end(body);
-  const [incoming] = await once(outgoing, "response");
+  const incoming = await responseTo(outgoing);
   incoming.on("error", () => {}); // Destroyed on purpose.
   await once(incoming, "data");
   outgoing.destroy();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { request } from "node:http";
 import { test } from "node:test";
-import { CHAT_PATH } from "./harness/client.ts";
+import { CHAT_PATH, responseTo } from "./harness/client.ts";
 import { Conversation } from "./harness/conversation.ts";
 import { startFleet } from "./harness/fleet.ts";
 import { on, WAYS } from "./harness/ways.ts";
@@ -38,7 +38,7 @@ for (const way of WAYS) {
     });
     const outgoing = request(fleet.envoy.url + CHAT_PATH, { method: "POST", agent: false });
     outgoing.end(new Conversation("hello", { fields: { stream: true } }).body());
-    const [incoming] = await once(outgoing, "response");
+    const incoming = await responseTo(outgoing);
     const received: string[] = [];
     for await (const chunk of incoming) {
       received.push(String(chunk));

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends requests in every shape that HTTP allows, without a client library's opinion in between.
 import { once } from "node:events";
-import { Agent, request, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http";
+import {
+  request,
+  type Agent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import type { Conversation } from "./conversation.ts";
@@ -27,6 +34,18 @@ export interface SendOptions {
   expect?: boolean;
 }
 
+/** The response to a request, once its head has arrived. */
+export async function responseTo(outgoing: ClientRequest): Promise<IncomingMessage> {
+  const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+  return incoming;
+}
+
+async function readAll(stream: AsyncIterable<unknown>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
 function* pieces(body: Buffer, sizeBytes: number): Generator<Buffer> {
   for (let start = 0; start < body.length; start += sizeBytes)
     yield body.subarray(start, start + sizeBytes);
@@ -48,7 +67,7 @@ export async function send(
     headers,
     agent: options.agent ?? false,
   });
-  const answered = once(outgoing, "response");
+  const answered = responseTo(outgoing);
   if (options.expect) {
     outgoing.flushHeaders();
     await Promise.race([once(outgoing, "continue"), answered]);
@@ -57,10 +76,9 @@ export async function send(
   else for (const piece of pieces(bytes, options.chunkBytes)) outgoing.write(piece);
   if (options.trailers) outgoing.addTrailers(options.trailers);
   outgoing.end();
-  const [incoming] = await answered;
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk);
-  return { status: incoming.statusCode, headers: incoming.headers, body: Buffer.concat(chunks) };
+  const incoming = await answered;
+  const { statusCode = 0, headers: received } = incoming;
+  return { status: statusCode, headers: received, body: await readAll(incoming) };
 }
 
 /** HTTP/2 with prior knowledge. */
@@ -85,10 +103,8 @@ export async function sendHttp2(
     for (const piece of pieces(Buffer.from(body), options.chunkBytes ?? 65_536))
       stream.write(piece);
     stream.end();
-    const [headers] = await answered;
-    const chunks: Buffer[] = [];
-    for await (const chunk of stream) chunks.push(chunk as Buffer);
-    return { status: headers[":status"], headers, body: Buffer.concat(chunks) };
+    const [headers] = (await answered) as [IncomingHttpHeaders & { ":status": number }];
+    return { status: headers[":status"], headers, body: await readAll(stream) };
   } finally {
     session.close();
   }
@@ -112,9 +128,7 @@ export async function sendByteByByte(url: string, body: string | Buffer): Promis
     socket.write(bytes.subarray(i, i + 1));
     await new Promise((resolve) => setImmediate(resolve));
   }
-  const chunks: Buffer[] = [];
-  for await (const chunk of socket) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks);
+  const text = await readAll(socket);
   const end = text.indexOf("\r\n\r\n");
   const status = Number(text.subarray(9, 12).toString());
   return { status, headers: {}, body: text.subarray(end + 4) };

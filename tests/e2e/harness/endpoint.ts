@@ -50,6 +50,8 @@ export function sha256(bytes: Uint8Array | string): string {
 export class Endpoint {
   readonly exchanges: Exchange[] = [];
   healthy = true;
+  /** Requests whose head has arrived, complete or not. */
+  heads = 0;
   /** How requests are answered from now on. */
   answer: Answer = (exchange, response) => {
     response.writeHead(200, { "content-type": "application/json" });
@@ -92,6 +94,7 @@ export class Endpoint {
       response.writeHead(this.healthy ? 200 : 503).end();
       return;
     }
+    this.heads++;
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);

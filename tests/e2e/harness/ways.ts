@@ -15,6 +15,9 @@ export const WAYS: Way[] = BOOTSTRAPS.flatMap((bootstrap) =>
   VERSIONS.map((version) => ({ bootstrap, version })),
 );
 
+/** Ways in which the filter itself holds the request until it has decided. */
+export const HOLDING_WAYS: Way[] = WAYS.filter(({ bootstrap }) => bootstrap !== "filter-state");
+
 /** Filter state reaches the endpoint as the pin only: the headers have left the filter before the decision. */
 export function writesDecisionHeaders(way: Way): boolean {
   return way.bootstrap !== "filter-state";
