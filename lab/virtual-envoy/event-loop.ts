@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns of the event loop: what is posted runs after the current driver operation or timer, in order.
-import { VirtualClock, type TimerHandle } from "./clock.ts";
+import { type VirtualClock, type TimerHandle } from "./clock.ts";
 
 export class EventLoop {
   private readonly posted: (() => void)[] = [];

@@ -5,10 +5,10 @@ import type { Stream } from "./http/stream.ts";
 
 export function observe(stream: Stream): Observation {
   const { info, response, upstream } = stream;
-  const state = [...info.filterState].map(([key, value]) => [
-    key,
-    Buffer.from(value).toString("latin1"),
-  ]);
+  const filterState: Record<string, string> = {};
+  for (const [key, value] of info.filterState) {
+    filterState[key] = Buffer.from(value).toString("latin1");
+  }
   const reached = upstream?.endpoint.reachable ? upstream : undefined;
   return {
     ending: stream.ending,
@@ -24,6 +24,6 @@ export function observe(stream: Stream): Observation {
     upstreamBodyBytes: reached?.bodyBytes ?? 0,
     bodySha: reached?.bodySha(),
     callbacks: stream.callbacks,
-    filterState: Object.fromEntries(state),
+    filterState,
   };
 }

@@ -12,7 +12,7 @@ export interface LocalReply {
   headers: HeaderPair[];
 }
 
-/** A context without a stream answers most host calls with "not here"; HttpContext overrides them. */
+/** What imports reach through the context in whose name the guest acts. */
 export abstract class GuestContext {
   readonly id: number;
   /** The guest has seen proxy_on_context_create for it. */
@@ -24,42 +24,29 @@ export abstract class GuestContext {
 
   abstract get rootId(): number;
 
-  /** Maps that the guest may read now. */
-  readableMap(_type: number): HeaderMap | undefined {
-    return undefined;
-  }
+  /** Map that the guest may read now. */
+  abstract readableMap(type: number): HeaderMap | undefined;
 
-  /** Maps that the guest may change now. */
-  writableMap(_type: number): HeaderMap | undefined {
-    return undefined;
-  }
+  /** Map that the guest may change now. */
+  abstract writableMap(type: number): HeaderMap | undefined;
 
-  headersChanged(_type: number): void {}
+  /** The guest has changed a map of this type. */
+  abstract headersChanged(type: number): void;
 
-  buffer(_type: number): ByteBuffer | Uint8Array | undefined {
-    return undefined;
-  }
+  abstract buffer(type: number): ByteBuffer | Uint8Array | undefined;
 
   /** Bytes of the property, or undefined when absent; a Status for other refusals. */
-  property(_path: string): Uint8Array | Status | undefined {
-    return undefined;
-  }
+  abstract property(path: string): Uint8Array | Status | undefined;
 
-  setProperty(_path: string, _value: Uint8Array): Status {
-    return Status.NotFound;
-  }
+  abstract setProperty(path: string, value: Uint8Array): Status;
 
-  continueStream(_type: number): Status {
-    return Status.Ok;
-  }
+  abstract continueStream(type: number): Status;
 
-  closeStream(_type: number): Status {
-    return Status.Ok;
-  }
+  abstract closeStream(type: number): Status;
 
-  sendLocalReply(_reply: LocalReply): void {}
+  abstract sendLocalReply(reply: LocalReply): void;
 
-  clearRouteCache(): void {}
+  abstract clearRouteCache(): void;
 }
 
 /** A side call's answer while the guest handles it. */
@@ -77,6 +64,28 @@ export class RootContext extends GuestContext {
   override get rootId(): number {
     return this.id;
   }
+
+  override writableMap(): undefined {
+    return undefined;
+  }
+
+  override headersChanged(): void {}
+
+  override setProperty(): Status {
+    return Status.NotFound;
+  }
+
+  override continueStream(): Status {
+    return Status.Ok;
+  }
+
+  override closeStream(): Status {
+    return Status.Ok;
+  }
+
+  override sendLocalReply(): void {}
+
+  override clearRouteCache(): void {}
 
   override buffer(type: number): Uint8Array | undefined {
     if (type === BufferType.VmConfiguration) return new Uint8Array(0);

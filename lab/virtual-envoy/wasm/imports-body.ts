@@ -98,7 +98,6 @@ function streamImports(vm: WasmVm): ImportTable {
       bodySize: number,
       pairsPtr: number,
       pairsBytes: number,
-      _grpcStatus: number,
     ) {
       const details = vm.memory.text(detailsPtr >>> 0, detailsSize >>> 0);
       const body = vm.memory.slice(bodyPtr >>> 0, bodySize >>> 0);

@@ -96,7 +96,7 @@ function sharedDataImports(vm: WasmVm): ImportTable {
 }
 
 function queueImports(vm: WasmVm): ImportTable {
-  const { queues, plugin, post } = vm.surroundings;
+  const { queues, plugin } = vm.surroundings;
   const text = (start: number, size: number): string | undefined =>
     vm.memory.text(start >>> 0, size >>> 0);
   return {
@@ -104,7 +104,7 @@ function queueImports(vm: WasmVm): ImportTable {
       const name = text(start, size);
       if (name === undefined) return Status.InvalidMemoryAccess;
       const token = queues.register(plugin.vmId, name, () =>
-        post(() => vm.call(vm.root, "proxy_on_queue_ready", vm.root.id, token)),
+        vm.surroundings.post(() => vm.call(vm.root, "proxy_on_queue_ready", vm.root.id, token)),
       );
       return vm.memory.writeWord(tokenAt >>> 0, token) ? Status.Ok : Status.InvalidMemoryAccess;
     },

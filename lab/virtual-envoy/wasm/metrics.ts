@@ -57,11 +57,10 @@ export class Metrics {
 
   /** All counters and gauges by name. */
   snapshot(): Record<string, number> {
-    const entries = [...this.counters, ...this.gauges].map(([name, stat]) => [
-      name,
-      Number(stat.value),
-    ]);
-    return Object.fromEntries(entries);
+    const values: Record<string, number> = {};
+    for (const [name, stat] of [...this.counters, ...this.gauges])
+      values[name] = Number(stat.value);
+    return values;
   }
 }
 

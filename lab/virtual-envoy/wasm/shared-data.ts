@@ -44,7 +44,7 @@ export class SharedData {
 
   private store(vmId: string): Map<string, SharedValue> {
     let store = this.stores.get(vmId);
-    if (store === undefined) this.stores.set(vmId, (store = new Map()));
+    if (store === undefined) this.stores.set(vmId, (store = new Map<string, SharedValue>()));
     return store;
   }
 

@@ -5,7 +5,7 @@ import type { TimerHandle } from "../clock.ts";
 import type { Random } from "../random.ts";
 import { HeaderMap } from "../http/header-map.ts";
 import type { LogLevel } from "./abi.ts";
-import { GuestContext, RootContext } from "./guest-context.ts";
+import { type GuestContext, RootContext } from "./guest-context.ts";
 import { GuestMemory } from "./guest-memory.ts";
 import { hostImports } from "./imports.ts";
 import type { Histogram, Metrics, Stat } from "./metrics.ts";
@@ -263,7 +263,7 @@ export class WasmVm {
   private fail(callback: string, error: unknown): void {
     const overflow = error instanceof RangeError && /call stack/.test(error.message);
     if (!(error instanceof WebAssembly.RuntimeError) && !overflow) throw error;
-    const reason = (error as Error).message;
+    const reason = error.message;
     this.log("error", `Function: ${callback} failed: Uncaught RuntimeError: ${reason}`);
     this.failed = true;
     this.deferred = [];
