@@ -18,6 +18,8 @@ export enum Reason {
   Held = 6,
 }
 
+export const REASONS: i32 = 7;
+
 /** Name of a reason as counters, headers and logs write it. */
 export function reasonName(reason: Reason): string {
   switch (reason) {

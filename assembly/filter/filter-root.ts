@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// One plugin configuration in one VM: what its streams share, and the tick that watches over held ones.
+import { Mode, Options } from "../config/options";
+import { readOptions } from "../config/reader";
+import { hashName, hashText } from "../hash/text";
+import { mix } from "../hash/mix";
+import { readConfiguration } from "../host/bodies";
+import { HeaderCursor } from "../host/headers";
+import { Landing } from "../host/landing";
+import { logError } from "../host/log";
+import { propertyAddress, propertyPath, propertySize, readProperty } from "../host/properties";
+import { randomBits } from "../host/random";
+import { readShared, writeShared } from "../host/shared-data";
+import { HeaderMapType } from "../host/status";
+import { nowNs, setTickPeriod } from "../host/streams";
+import { HostText } from "../host/text";
+import { SharedStore } from "../memory/shared-store";
+import { Meters } from "../metrics/meters";
+import { Outcome } from "../metrics/outcome";
+import { classifyPath, isScanned } from "../request/paths";
+import { RequestReader } from "../request/reader";
+import { AnswerKind } from "../response/answer-kind";
+import { AnswerHead } from "./answer-head";
+import { EnvoySharedStore } from "./envoy-shared-store";
+import { EnvoyStatSink } from "./envoy-stats";
+import { FilterStream } from "./filter-stream";
+import { HeldStreams } from "./held-streams";
+import { ListenerLimits } from "./listener-limits";
+import { RequestHead } from "./request-head";
+import { Router } from "./router";
+import { StreamTable } from "./stream-table";
+import { Turnaround } from "./turnaround";
+
+const PLUGIN_NAME = propertyPath("plugin_name");
+const CODE_DETAILS = propertyPath("response.code_details");
+const VIA_UPSTREAM = new HostText("via_upstream");
+const SEED_KEY = new HostText("smetric.seed");
+const SEED_BYTES: u32 = 8;
+const NS_PER_MS: u64 = 1_000_000;
+
+/** Longest configuration that lands without a heap block. */
+const CONFIGURATION_BYTES: u32 = 16 * 1024;
+
+/** The reader needs this many usable bytes around a window of body bytes. */
+const WINDOW_MARGIN: u32 = 128;
+
+/** Most readers and streams that are kept for the next request; more open streams simply allocate. */
+const POOL_SIZE: i32 = 256;
+
+/** Rounds of stripping: each takes a batch of forged headers, and Envoy allows 100 headers by default. */
+const MAX_FORGED_ROUNDS: i32 = 64;
+
+/** What the streams of one plugin configuration share. */
+@final
+export class FilterRoot {
+  /** Open streams of all roots of this VM, by context id. */
+  static readonly streams: StreamTable = new StreamTable();
+
+  readonly held: HeldStreams = new HeldStreams();
+  readonly head: RequestHead = new RequestHead();
+  private readonly answerHead: AnswerHead = new AnswerHead();
+  meters: Meters = new Meters(new EnvoyStatSink());
+  limits: ListenerLimits = new ListenerLimits("", 0);
+  window: Landing = new Landing(0);
+  router: Router | null = null;
+  /** A body was delivered while headers were held: the host has the flag. */
+  holdWorks: bool = false;
+
+  private options: Options = new Options();
+  private seed: u64 = 0;
+  private tenantHeader: HostText = new HostText("");
+  private readonly headers: HeaderCursor = new HeaderCursor();
+  private readonly store: SharedStore = new EnvoySharedStore();
+  private readonly spareReaders: RequestReader[] = [];
+  private readonly spareStreams: FilterStream[] = [];
+
+  constructor(readonly contextId: u32) {}
+
+  /** Reads the plugin configuration. False stops the load; the reason is in Envoy's log. */
+  configure(size: u32): bool {
+    const text = new Landing(CONFIGURATION_BYTES, WINDOW_MARGIN);
+    if (size > 0 && !readConfiguration(text, size)) return false;
+    const options = new Options();
+    const message = readOptions(text.address, size > 0 ? <i32>text.size : 0, options);
+    if (message.length > 0) {
+      logError("configuration: " + message);
+      return false;
+    }
+    this.options = options;
+    this.seed = this.agreeOnSeed(options.hashSeed);
+    this.tenantHeader = new HostText(options.tenantHeader);
+    this.limits = new ListenerLimits(pluginName(), <u32>options.holdCapBytes);
+    this.window = new Landing(<u32>options.bodyWindowBytes, WINDOW_MARGIN);
+    this.router = new Router(options, this.store, this.meters, vmId());
+    setTickPeriod(<u32>options.tickMs);
+    return true;
+  }
+
+  openStream(contextId: u32): void {
+    const router = this.router;
+    if (router === null) return;
+    const spare = this.spareStreams;
+    const stream = spare.length > 0 ? spare.pop() : new FilterStream(this, router);
+    stream.open(contextId);
+    FilterRoot.streams.add(contextId, stream);
+  }
+
+  closeStream(stream: FilterStream): void {
+    stream.close();
+    FilterRoot.streams.remove(stream.contextId);
+    if (this.spareStreams.length < POOL_SIZE) this.spareStreams.push(stream);
+  }
+
+  /** Releases what got no byte for `hold_stall_ms`, and takes over what other workers learned. */
+  tick(): void {
+    const router = this.router;
+    if (router === null) return;
+    const nowMs = this.nowMs();
+    this.limits.refresh();
+    router.tick(nowMs);
+    const patience = <u64>this.options.holdStallMs;
+    for (let stream = this.held.first; stream !== null; stream = this.held.first) {
+      if (nowMs < stream.lastByteMs + patience) return;
+      stream.releaseStalled(nowMs);
+    }
+  }
+
+  /**
+   * Reads the request's headers into `head` and `turnaround`, and strips what only the filter may write.
+   * Answers Conversation when the body is worth reading, else the outcome of a stream that passes.
+   */
+  readHead(turnaround: Turnaround): Outcome {
+    const router = this.router;
+    if (router === null) return Outcome.Passed;
+    const head = this.head;
+    let rounds = 0;
+    do {
+      this.walkHeaders(turnaround);
+      if (!router.observes) head.removeForged();
+    } while (head.mayHaveMore && !router.observes && ++rounds < MAX_FORGED_ROUNDS);
+    if (!head.isPost) return Outcome.Passed;
+    turnaround.path = classifyPath(head.pathAddress, <i32>head.pathSize);
+    if (!isScanned(turnaround.path)) return Outcome.Passed;
+    return head.encoded ? Outcome.Encoded : Outcome.Conversation;
+  }
+
+  /**
+   * Reads the response headers: strips ours, notes who served, and tells the client when the operator wants that.
+   * Answers how the body is to be read.
+   */
+  readAnswerHead(turnaround: Turnaround, decided: bool, nowMs: u64): AnswerKind {
+    const router = this.router;
+    if (router === null) return AnswerKind.Unknown;
+    const head = this.answerHead;
+    head.read(this.headers, !router.observes);
+    if (!decided) return AnswerKind.Unknown;
+    // A local reply carries the status of Envoy's own making, and after a failed connection even an address.
+    router.noteServed(turnaround, head.isSuccess && isViaUpstream(), nowMs);
+    if (router.exposesDecision) router.writeHeaders(HeaderMapType.Response, turnaround);
+    return head.kind;
+  }
+
+  /** A reader that is ready for the body of this request. */
+  takeReader(turnaround: Turnaround): RequestReader {
+    const spare = this.spareReaders;
+    const reader = spare.length > 0 ? spare.pop() : new RequestReader();
+    reader.reset(turnaround.tenant, turnaround.path, this.options.skipBillingNonce);
+    return reader;
+  }
+
+  giveReader(reader: RequestReader): void {
+    if (this.spareReaders.length < POOL_SIZE) this.spareReaders.push(reader);
+  }
+
+  /** Whether headers are held until the body is read. */
+  get holds(): bool {
+    const router = this.router;
+    if (router === null || this.options.mode == Mode.Observe) return false;
+    return router.steering.needsHold && !this.limits.holdUnsupported;
+  }
+
+  private walkHeaders(turnaround: Turnaround): void {
+    const head = this.head;
+    const headers = this.headers;
+    head.reset();
+    if (!headers.read(HeaderMapType.Request)) return;
+    while (headers.next()) {
+      head.note(headers);
+      if (this.tenantHeader.equals(headers.nameAddress, headers.nameSize)) {
+        const tenant = hashText(headers.valueAddress, <i32>headers.valueSize);
+        turnaround.tenant = mix(tenant ^ this.seed);
+      }
+    }
+    if (turnaround.tenant == 0) turnaround.tenant = this.seed;
+  }
+
+  /**
+   * The seed of all hashes: the configured one, else one that the first VM of this Envoy draws and the others
+   * take over. The first VM is configured before any worker is, so two cannot draw at once.
+   */
+  private agreeOnSeed(configured: string): u64 {
+    if (configured.length > 0) return hashName(configured);
+    const landing = new Landing(SEED_BYTES);
+    const value = new StaticArray<u64>(1);
+    value[0] = mix(randomBits(nowNs()));
+    if (readShared(landing, SEED_KEY.address, SEED_KEY.size) == 0) {
+      writeShared(SEED_KEY.address, SEED_KEY.size, changetype<usize>(value), SEED_BYTES, 0);
+    }
+    const known = readShared(landing, SEED_KEY.address, SEED_KEY.size) != 0;
+    return known && landing.size == SEED_BYTES ? load<u64>(landing.address) : value[0];
+  }
+
+  /** Whether each stream leaves a record for the access log. */
+  get records(): bool {
+    return this.options.record;
+  }
+
+  /** Wall clock, ms since the epoch. */
+  nowMs(): u64 {
+    return nowNs() / NS_PER_MS;
+  }
+}
+
+/** Tells the VMs of one Envoy apart, also after a reload; neither 0 nor all ones. */
+function vmId(): u64 {
+  const id = mix(randomBits(nowNs()));
+  return id == 0 || id == ~(<u64>0) ? 1 : id;
+}
+
+/** The upstream itself answered. */
+function isViaUpstream(): bool {
+  return readProperty(CODE_DETAILS) && VIA_UPSTREAM.equals(propertyAddress(), propertySize());
+}
+
+function pluginName(): string {
+  if (!readProperty(PLUGIN_NAME)) return "";
+  return String.UTF8.decodeUnsafe(propertyAddress(), propertySize());
+}

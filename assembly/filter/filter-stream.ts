@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// One HTTP exchange: reads the request as it streams by, has it decided, and learns from who served it.
+import { readBuffer } from "../host/bodies";
+import { Action, BufferType } from "../host/status";
+import { continueRequest, nowNs, selectContext } from "../host/streams";
+import { Progress } from "../json/progress";
+import { Outcome } from "../metrics/outcome";
+import { Counter } from "../metrics/meters";
+import { RequestReader } from "../request/reader";
+import { Reading } from "../request/request";
+import { AnswerReader } from "../response/answer-reader";
+import { FilterRoot } from "./filter-root";
+import { UNKNOWN_LENGTH } from "./request-head";
+import { Router } from "./router";
+import { writeRecord } from "./record";
+import { Turnaround } from "./turnaround";
+
+/** Bytes that come this soon after a release were waiting in Envoy, not in the client. */
+const WAITING_MS: u64 = 100;
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/** Below this, a stuck request is a slow client's doing, not a buffer limit's. */
+const STUCK_BYTES: u32 = 30 * 1024;
+
+/**
+ * Callbacks are ladders of early returns. Life of a stream: `onRequestHeaders` starts the scan and holds the
+ * headers; body callbacks feed it; the end of the document, the cap or the watchdog decides and lets it go; the
+ * response tells who served it; `onLog` closes the books exactly once, however the stream ended.
+ */
+@final
+export class FilterStream {
+  contextId: u32 = 0;
+  /** What is decided and learned about this request. */
+  readonly turnaround: Turnaround = new Turnaround();
+
+  // The list of held streams (held-streams.ts).
+  listed: bool = false;
+  earlierHeld: FilterStream | null = null;
+  laterHeld: FilterStream | null = null;
+  /** When the last byte of the body came, ms. */
+  lastByteMs: u64 = 0;
+
+  private reader: RequestReader | null = null;
+  private readonly answer: AnswerReader;
+  private started: bool = false;
+  private decided: bool = false;
+  /** The first byte of the answer has come. */
+  private answering: bool = false;
+  private outcome: Outcome = Outcome.Passed;
+  private contentLength: i64 = UNKNOWN_LENGTH;
+  private seenBytes: u32 = 0;
+  /** When the watchdog let the stream go, 0 = it did not. */
+  private stalledMs: u64 = 0;
+
+  constructor(
+    readonly root: FilterRoot,
+    private readonly router: Router,
+  ) {
+    this.answer = new AnswerReader(router.scanners);
+  }
+
+  open(contextId: u32): void {
+    this.contextId = contextId;
+    this.started = false;
+    this.decided = false;
+    this.answering = false;
+    this.outcome = Outcome.Passed;
+    this.contentLength = UNKNOWN_LENGTH;
+    this.seenBytes = 0;
+    this.stalledMs = 0;
+    this.answer.outcome.reset();
+    this.turnaround.reset();
+  }
+
+  onRequestHeaders(ended: bool): Action {
+    const root = this.root;
+    this.started = true;
+    this.outcome = root.readHead(this.turnaround);
+    if (this.outcome != Outcome.Conversation) return Action.Continue;
+    if (ended) {
+      this.outcome = Outcome.NoBody;
+      return Action.Continue;
+    }
+    this.contentLength = root.head.contentLength;
+    this.reader = root.takeReader(this.turnaround);
+    if (!root.holds) return Action.Continue;
+    this.lastByteMs = root.nowMs();
+    root.held.touch(this);
+    return Action.StopIteration;
+  }
+
+  onRequestBody(size: u32, ended: bool): Action {
+    const reader = this.reader;
+    if (reader === null) return Action.Continue;
+    if (this.stalledMs != 0) this.judgeStall(size);
+    const progress = this.feed(reader, size);
+    const whole = ended || <i64>this.seenBytes == this.contentLength;
+    if (progress == Progress.Malformed || whole) return this.endScan(reader);
+    if (this.decided) return Action.Continue;
+    if (!this.listed) return Action.Continue; // Read as it streams by.
+    if (this.seenBytes >= this.root.limits.capBytes) {
+      this.decide(reader, Outcome.OverCap);
+      return Action.Continue;
+    }
+    if (size > 0) {
+      this.lastByteMs = this.root.nowMs();
+      this.root.held.touch(this);
+      this.root.holdWorks = true;
+    }
+    return Action.StopIterationAndWatermark;
+  }
+
+  /** With trailers the body callbacks never say that the stream ended. */
+  onRequestTrailers(): Action {
+    const reader = this.reader;
+    return reader !== null ? this.endScan(reader) : Action.Continue;
+  }
+
+  onResponseHeaders(ended: bool): void {
+    if (!this.started) return;
+    const nowMs = this.root.nowMs();
+    const kind = this.root.readAnswerHead(this.turnaround, this.decided, nowMs);
+    if (!this.decided) return;
+    if (this.reader === null) this.router.learn(this.turnaround, nowMs);
+    this.answer.reset(this.turnaround.request.dialect, kind);
+    if (ended) this.router.noteFirstByte(this.turnaround, nowMs);
+  }
+
+  onResponseBody(size: u32, _ended: bool): void {
+    if (!this.decided || size == 0) return;
+    if (!this.answering) {
+      this.answering = true;
+      this.router.noteFirstByte(this.turnaround, this.root.nowMs());
+    }
+    if (this.answer.wantsMore) this.feedAnswer(size);
+  }
+
+  /** The last thing that happens to every stream: books are closed here, once. */
+  onLog(): void {
+    if (!this.started) return; // Refused by Envoy before any filter saw it.
+    this.started = false;
+    if (this.reader !== null && !this.decided) this.outcome = Outcome.Aborted;
+    this.dropReader();
+    if (this.decided) this.closeBooks();
+    if (this.root.records) writeRecord(this.turnaround, this.outcome, this.root.nowMs());
+    this.root.meters.countOutcome(this.outcome);
+  }
+
+  private closeBooks(): void {
+    const timeNs = nowNs();
+    const nowMs = timeNs / NS_PER_MS;
+    this.answer.finish();
+    this.router.learn(this.turnaround, nowMs); // The answer may have begun before the request ended.
+    this.router.teach(this.turnaround, this.answer.outcome, timeNs, nowMs);
+    this.router.finish(this.turnaround, nowMs);
+  }
+
+  /** Called when the host forgets the stream; a stream without a log callback is closed here. */
+  close(): void {
+    this.onLog();
+  }
+
+  /**
+   * The watchdog's release: no new byte for `hold_stall_ms`. The rest of the body streams on and is still read, so
+   * that the next turn of the session is recognised.
+   */
+  releaseStalled(nowMs: u64): void {
+    const reader = this.reader;
+    this.stalledMs = nowMs;
+    this.root.held.remove(this);
+    if (!selectContext(this.contextId)) return;
+    if (reader !== null && !this.decided) this.decide(reader, Outcome.Stalled);
+    continueRequest();
+  }
+
+  /** Copies the chunk through the window into the scanner. */
+  private feed(reader: RequestReader, size: u32): Progress {
+    const window = this.root.window;
+    let progress = Progress.NeedMore;
+    let start: u32 = 0;
+    while (start < size && progress != Progress.Malformed) {
+      const count = readBuffer(window, BufferType.RequestBody, start, size - start);
+      if (count == 0) break;
+      progress = reader.feed(window.address, <i32>count);
+      start += count;
+    }
+    this.seenBytes += size;
+    return progress;
+  }
+
+  /** Copies a chunk of the answer through the window; a callback per network read, so it is kept small. */
+  private feedAnswer(size: u32): void {
+    const window = this.root.window;
+    const answer = this.answer;
+    let start: u32 = 0;
+    while (start < size && answer.wantsMore) {
+      const count = readBuffer(window, BufferType.ResponseBody, start, size - start);
+      if (count == 0) break;
+      answer.feed(window.address, <i32>count);
+      start += count;
+    }
+    const turnaround = this.turnaround;
+    if (turnaround.firstTokenNs == 0 && answer.outcome.firstToken) {
+      turnaround.firstTokenNs = nowNs();
+    }
+  }
+
+  private endScan(reader: RequestReader): Action {
+    reader.finish();
+    if (!this.decided) this.decide(reader, outcomeOf(reader.reading));
+    else reader.answer(this.turnaround.request);
+    this.dropReader();
+    return Action.Continue;
+  }
+
+  private decide(reader: RequestReader, outcome: Outcome): void {
+    this.decided = true;
+    this.outcome = outcome;
+    this.root.held.remove(this);
+    reader.answer(this.turnaround.request);
+    const timeNs = nowNs();
+    this.turnaround.sentNs = timeNs;
+    this.router.decide(this.turnaround, timeNs / NS_PER_MS);
+  }
+
+  /** After a stall: were the bytes waiting in Envoy? Then the listener holds less than the filter believed. */
+  private judgeStall(size: u32): void {
+    const root = this.root;
+    const waited = root.nowMs() - this.stalledMs;
+    this.stalledMs = 0;
+    if (size == 0 || waited > WAITING_MS) return;
+    if (this.seenBytes >= STUCK_BYTES) {
+      if (root.limits.lowerCap(this.seenBytes)) root.meters.count(Counter.CapLowered);
+    } else if (this.seenBytes == 0 && !root.holdWorks) {
+      root.limits.giveUpHolding();
+      root.meters.count(Counter.HoldUnsupported);
+    }
+  }
+
+  private dropReader(): void {
+    const reader = this.reader;
+    if (reader !== null) this.root.giveReader(reader);
+    this.reader = null;
+    this.root.held.remove(this);
+  }
+}
+
+function outcomeOf(reading: Reading): Outcome {
+  switch (reading) {
+    case Reading.Conversation:
+      return Outcome.Conversation;
+    case Reading.Prompt:
+      return Outcome.Prompt;
+    case Reading.NotConversation:
+      return Outcome.NotConversation;
+    case Reading.Malformed:
+      return Outcome.Malformed;
+    default:
+      return Outcome.Truncated;
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// One record a request for the access log and for `inspect`: hashes and numbers as a JSON line, no text.
+import { writeFilterState } from "../host/properties";
+import { HostText } from "../host/text";
+import { outcomeName, Outcome } from "../metrics/outcome";
+import { reasonName } from "../metrics/reason";
+import { dialectName, Request } from "../request/request";
+import { Turnaround } from "./turnaround";
+
+/** Filter state `wasm.smetric_record`: `%FILTER_STATE(wasm.smetric_record:PLAIN)%` in an access log. */
+const STATE_NAME = new HostText("smetric_record");
+
+/**
+ * Writes the record of a finished stream into its filter state. Allocates one string: it is called once a request
+ * and only when the option `record` is on.
+ */
+export function writeRecord(turnaround: Turnaround, outcome: Outcome, nowMs: u64): void {
+  const request = turnaround.request;
+  const homes = turnaround.homes;
+  const known = request.turn > 0;
+  let line = '{"time_ms":' + nowMs.toString();
+  line += ',"outcome":"' + outcomeName(outcome) + '"';
+  line += ',"dialect":"' + dialectName(request.dialect) + '"';
+  line += ',"turn":' + request.turn.toString();
+  line += ',"verified_turn":' + (known ? homes.verifiedTurn : 0).toString();
+  line += ',"last_model_end_byte":' + request.lastModelEndByte.toString();
+  line += ',"prefix_bytes":' + (homes.count > 0 ? homes.seenBytes : 0).toString();
+  line += ',"prefix_tokens":' + (homes.count > 0 ? homes.prefixTokens[0] : 0).toString();
+  line += ',"prompt_tokens":' + request.promptTokens.toString();
+  line += ',"session_key":"' + hex(turnaround.session) + '"';
+  line += ',"decision":"' + reasonName(turnaround.decision.reason) + '"';
+  line += ',"tenant":"' + hex(turnaround.tenant) + '"';
+  line += ',"boundaries":' + boundaryList(request);
+  line += ',"endpoint":' + endpointOf(turnaround) + "}";
+  const bytes = String.UTF8.encode(line);
+  writeFilterState(STATE_NAME, changetype<usize>(bytes), <u32>bytes.byteLength);
+}
+
+function boundaryList(request: Request): string {
+  let list = "[";
+  for (let i = 0; i < request.boundaryCount; i++) {
+    const boundary = request.boundaries[i];
+    if (i > 0) list += ",";
+    list += '{"hash":"' + hex(boundary.chain) + '","runs":' + boundary.runs.toString();
+    list += ',"tokens":' + boundary.prefixTokens.toString() + "}";
+  }
+  return list + "]";
+}
+
+function endpointOf(turnaround: Turnaround): string {
+  const fleet = turnaround.fleet;
+  if (fleet === null) return "null";
+  const size = fleet.addressSizeOf(turnaround.servedSlot);
+  if (size == 0) return "null";
+  return '"' + String.UTF8.decodeUnsafe(fleet.addressOf(turnaround.servedSlot), size) + '"';
+}
+
+function hex(value: u64): string {
+  return value.toString(16).padStart(16, "0");
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a request that was read to a decision that Envoy was told, and from an answer to what is remembered.
+import {
+  propertyAddress,
+  propertyPath,
+  propertySize,
+  readInteger,
+  readProperty,
+} from "../host/properties";
+import { HeaderMapType } from "../host/status";
+import { hashText } from "../hash/text";
+import { mix } from "../hash/mix";
+import { Mode, Options } from "../config/options";
+import { Affinity } from "../memory/affinity";
+import { Fleet } from "../memory/fleet";
+import { Learned } from "../memory/learned";
+import { Loads } from "../memory/loads";
+import { MAX_SLOTS, NO_SLOT } from "../memory/roster";
+import { SharedStore } from "../memory/shared-store";
+import { Counter, Meters } from "../metrics/meters";
+import { Reading, Request } from "../request/request";
+import { AnswerScanners } from "../response/answer-scanner";
+import { Outcome as Answer } from "../response/outcome";
+import { NO_ENDPOINT } from "../scheduling/decision";
+import { RoutingOptions } from "../scheduling/routing/options";
+import { policyOf } from "../scheduling/routing/policies";
+import { candidateOf, NO_INDEX, Policy } from "../scheduling/routing/policy";
+import { writeDecision } from "./decision-headers";
+import { EnvoyGauges } from "./envoy-gauges";
+import { Steering } from "./steering/steering";
+import { steeringOf } from "./steering/ways";
+import { Teacher } from "./teacher";
+import { Turnaround } from "./turnaround";
+
+const CLUSTER_NAME = propertyPath("xds.cluster_name");
+const NUM_ENDPOINTS = propertyPath("upstream.num_endpoints");
+const UPSTREAM_ADDRESS = propertyPath("upstream.address");
+
+/** All that a worker needs to decide; one per plugin configuration and VM. */
+@final
+export class Router {
+  readonly steering: Steering;
+  /** Nothing is written and nothing is held: decisions are only counted. */
+  readonly observes: bool;
+  private readonly exposes: bool;
+  private readonly affinity: Affinity;
+  private readonly policy: Policy;
+  private readonly learned: Learned;
+  private readonly teacher: Teacher;
+  /** Answer readers of all streams share its stock. */
+  readonly scanners: AnswerScanners = new AnswerScanners();
+  private readonly vm: u64;
+  private readonly loads: Loads = new Loads();
+  private readonly fleets: Map<u64, Fleet> = new Map<u64, Fleet>();
+  private readonly endpointTtlMs: u64;
+  private chance: u64;
+
+  constructor(
+    options: Options,
+    private readonly store: SharedStore,
+    private readonly meters: Meters,
+    vm: u64,
+  ) {
+    this.steering = steeringOf(options.steering);
+    this.observes = options.mode == Mode.Observe;
+    this.exposes = options.exposeDecision;
+    const affinity = new Affinity(store, options.affinitySessions);
+    this.affinity = affinity;
+    this.teacher = new Teacher(options, affinity, meters);
+    this.vm = vm;
+    const routing = new RoutingOptions();
+    routing.firstTurn = options.firstTurn;
+    routing.tier = options.tier;
+    routing.shortPromptTokens = options.shortPromptTokens;
+    const learned = new Learned();
+    this.learned = learned;
+    this.policy = policyOf(options.policy, routing, learned);
+    this.endpointTtlMs = <u64>options.endpointTtlMs;
+    this.chance = vm;
+  }
+
+  /** Decides the request of a stream and tells Envoy; called once, while its headers can still be written. */
+  decide(turnaround: Turnaround, nowMs: u64): void {
+    const request = turnaround.request;
+    if (request.turn == 0) return; // Not a conversation: forwarded as it came.
+    const fleet = this.fleetOfRoute();
+    turnaround.fleet = fleet;
+    turnaround.session = sessionOf(request);
+    const homes = turnaround.homes;
+    const decision = turnaround.decision;
+    if (fleet !== null) {
+      fleet.noteMembers(<i32>readInteger(NUM_ENDPOINTS, 0));
+      this.affinity.find(request, fleet, homes, nowMs);
+      const chance = this.nextChance();
+      fleet.load(this.loads, request, homes, nowMs, chance);
+      fleet.recall(this.learned, request.model);
+      this.policy.pick(request, homes, this.loads, nowMs, chance, decision);
+    }
+    this.countDecision(turnaround);
+    if (!this.observes) this.tell(turnaround, nowMs);
+  }
+
+  /**
+   * Notes who answered.
+   * @param served the upstream itself answered with 2xx: only then does it hold the prompt's KV cache
+   */
+  noteServed(turnaround: Turnaround, served: bool, nowMs: u64): void {
+    const fleet = turnaround.fleet;
+    if (fleet === null || !served || !readProperty(UPSTREAM_ADDRESS)) return;
+    const slot = fleet.enroll(propertyAddress(), <i32>propertySize(), nowMs);
+    turnaround.servedSlot = slot;
+    const pinned = turnaround.pinned ? turnaround.decision.slot : NO_SLOT;
+    if (pinned != NO_SLOT) this.countPin(fleet, pinned, slot, nowMs);
+    if (turnaround.flight.slot == slot) return;
+    fleet.finish(turnaround.flight, nowMs);
+    this.send(turnaround, fleet, slot, nowMs);
+  }
+
+  /** The first byte of the answer has come: the prompt is computed. */
+  noteFirstByte(turnaround: Turnaround, nowMs: u64): void {
+    const fleet = turnaround.fleet;
+    if (fleet !== null) fleet.firstByte(turnaround.flight, nowMs);
+  }
+
+  /** Stores the request with the endpoint that served it, once, when both are known. */
+  learn(turnaround: Turnaround, nowMs: u64): void {
+    const fleet = turnaround.fleet;
+    const slot = turnaround.servedSlot;
+    if (fleet === null || slot == NO_SLOT || turnaround.learned) return;
+    const request = turnaround.request;
+    if (request.reading != Reading.Conversation || request.ambiguous) return;
+    turnaround.learned = true;
+    this.affinity.learn(request, fleet, turnaround.homes, slot, nowMs);
+    fleet.served(request, turnaround.homes, slot, nowMs);
+  }
+
+  /** Learns from a finished answer. */
+  teach(turnaround: Turnaround, answer: Answer, nowNs: u64, nowMs: u64): void {
+    this.teacher.teach(turnaround, answer, nowNs, nowMs);
+  }
+
+  /** Closes the books of a stream: whatever it counted for is taken back. */
+  finish(turnaround: Turnaround, nowMs: u64): void {
+    const fleet = turnaround.fleet;
+    if (fleet !== null) fleet.finish(turnaround.flight, nowMs);
+  }
+
+  /** Lets endpoints leave that have not served for their time to live. */
+  tick(nowMs: u64): void {
+    const fleets = this.fleets.values();
+    for (let i = 0; i < fleets.length; i++) fleets[i].tick(nowMs);
+  }
+
+  /** Writes the decision to a header map: to the upstream, or to the client when the operator wants it there. */
+  writeHeaders(map: HeaderMapType, turnaround: Turnaround): bool {
+    const homes = turnaround.homes;
+    const prefixTokens = homes.count > 0 ? homes.prefixTokens[0] : 0;
+    return writeDecision(
+      map,
+      turnaround.request.turn,
+      homes.verifiedTurn,
+      turnaround.session,
+      prefixTokens,
+      turnaround.decision.reason,
+    );
+  }
+
+  get exposesDecision(): bool {
+    return this.exposes;
+  }
+
+  private tell(turnaround: Turnaround, nowMs: u64): void {
+    const fleet = turnaround.fleet;
+    const slot = turnaround.decision.slot;
+    if (this.steering.needsHold && !this.writeHeaders(HeaderMapType.Request, turnaround)) return;
+    if (fleet === null || slot == NO_ENDPOINT || !this.steering.namesEndpoint) return;
+    const size = fleet.addressSizeOf(slot);
+    if (size == 0 || !this.steering.steer(fleet.addressOf(slot), <u32>size)) return;
+    turnaround.pinned = true;
+    this.meters.count(Counter.PinsSet);
+    this.send(turnaround, fleet, slot, nowMs);
+  }
+
+  private send(turnaround: Turnaround, fleet: Fleet, slot: i32, nowMs: u64): void {
+    const row = candidateOf(this.loads, slot);
+    if (row != NO_INDEX) {
+      turnaround.queuedTokens = this.loads.pendingPrefill[row];
+      turnaround.contextTokens = this.loads.context[row];
+    }
+    const uncached = turnaround.decision.uncachedTokens;
+    fleet.send(turnaround.flight, slot, uncached, turnaround.request.promptTokens, nowMs);
+  }
+
+  private countDecision(turnaround: Turnaround): void {
+    const request = turnaround.request;
+    const homes = turnaround.homes;
+    const meters = this.meters;
+    meters.countReason(turnaround.decision.reason);
+    meters.sampleTurn(request.turn);
+    meters.count(Counter.PromptTokens, request.promptTokens);
+    if (homes.verifiedTurn <= 1) return;
+    meters.count(Counter.FollowUps);
+    if (homes.count > 0) meters.count(Counter.PrefixTokens, homes.prefixTokens[0]);
+  }
+
+  private countPin(fleet: Fleet, pinned: i32, served: i32, nowMs: u64): void {
+    if (pinned == served) {
+      this.meters.count(Counter.PinsObeyed);
+      return;
+    }
+    this.meters.count(Counter.PinsMoved);
+    fleet.disobeyed(pinned, nowMs);
+  }
+
+  /** The fleet of the cluster that the route names now, or null where Envoy does not say. */
+  private fleetOfRoute(): Fleet | null {
+    if (!readProperty(CLUSTER_NAME)) return null;
+    const key = hashText(propertyAddress(), <i32>propertySize());
+    if (this.fleets.has(key)) return this.fleets.get(key);
+    const name = String.UTF8.decodeUnsafe(propertyAddress(), propertySize());
+    const gauges = new EnvoyGauges(name, MAX_SLOTS);
+    const fleet = new Fleet(this.store, gauges, key.toString(16), this.vm, this.endpointTtlMs);
+    this.fleets.set(key, fleet);
+    return fleet;
+  }
+
+  /** xorshift64: chance among equals, not a secret. */
+  private nextChance(): u64 {
+    let chance = this.chance;
+    chance ^= chance << 13;
+    chance ^= chance >> 7;
+    chance ^= chance << 17;
+    this.chance = chance;
+    return chance;
+  }
+}
+
+/** The session key: the told one, else that of the conversation's opening (model, salt and first boundary). */
+function sessionOf(request: Request): u64 {
+  if (request.session != 0) return request.session;
+  return request.boundaryCount > 0 ? mix(request.boundaries[0].chain ^ request.model) : 0;
+}

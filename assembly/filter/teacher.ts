@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a finished answer teaches: prices for the policies, and whether the prefix was still where it was believed.
+import { Options } from "../config/options";
+import { Affinity } from "../memory/affinity";
+import { Fleet } from "../memory/fleet";
+import { Learned } from "../memory/learned";
+import { NO_SLOT } from "../memory/roster";
+import { WRITE_ATTEMPTS } from "../memory/shared-store";
+import { Counter, Meters } from "../metrics/meters";
+import { NOT_TOLD, Outcome as Answer } from "../response/outcome";
+import { returnedShare } from "../scheduling/routing/estimate";
+import { isEvicted, learnPrices, Lesson, UNKNOWN } from "../scheduling/routing/priced-learner";
+import { Turnaround } from "./turnaround";
+
+const NS_PER_SECOND: f64 = 1e9;
+
+/** One per plugin configuration and VM. */
+@final
+export class Teacher {
+  private readonly lesson: Lesson = new Lesson();
+  private readonly learned: Learned = new Learned();
+
+  constructor(
+    private readonly options: Options,
+    private readonly affinity: Affinity,
+    private readonly meters: Meters,
+  ) {}
+
+  /** Called once for each answer that came with 2xx, when its stream ends. */
+  teach(turnaround: Turnaround, answer: Answer, nowNs: u64, nowMs: u64): void {
+    const fleet = turnaround.fleet;
+    const slot = turnaround.servedSlot;
+    if (fleet === null || slot == NO_SLOT || !answer.firstByte) return;
+    this.countReport(answer);
+    this.fill(turnaround, answer, nowNs);
+    const lesson = this.lesson;
+    const learned = this.learned;
+    const request = turnaround.request;
+    const share = returnedShare(this.options.tier, learned);
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      fleet.beginLesson(learned, request.model);
+      learnPrices(learned, lesson, share);
+      if (answer.promptTokens > 0) {
+        learned.noteLength(request.promptBytes, <u32>answer.promptTokens);
+      }
+      if (fleet.endLesson(learned, request.model, nowMs)) break;
+    }
+    if (isEvicted(learned, lesson)) this.forget(turnaround, fleet, slot);
+  }
+
+  /** The endpoint had far less than believed: the entry is void, and so is what idles there for longer. */
+  private forget(turnaround: Turnaround, fleet: Fleet, slot: i32): void {
+    const homes = turnaround.homes;
+    this.meters.count(Counter.HomesVoided);
+    this.affinity.voidEntry(homes, fleet, slot);
+    fleet.raiseHorizon(slot, heldSince(turnaround, slot));
+  }
+
+  private countReport(answer: Answer): void {
+    if (answer.promptTokens == NOT_TOLD || !answer.hasUsage) return;
+    this.meters.count(Counter.ReportedPromptTokens, answer.promptTokens);
+    if (answer.cachedTokens > 0) this.meters.count(Counter.CachedTokens, answer.cachedTokens);
+  }
+
+  private fill(turnaround: Turnaround, answer: Answer, nowNs: u64): void {
+    const lesson = this.lesson;
+    const request = turnaround.request;
+    const homes = turnaround.homes;
+    const told = answer.promptTokens > 0;
+    lesson.promptTokens = told ? <f64>answer.promptTokens : <f64>request.promptTokens;
+    lesson.cachedTokens = answer.cachedTokens == NOT_TOLD ? UNKNOWN : <f64>answer.cachedTokens;
+    lesson.hasUsage = answer.hasUsage;
+    lesson.outputTokens = answer.outputTokens == NOT_TOLD ? UNKNOWN : <f64>answer.outputTokens;
+    lesson.heldTokens = <f64>heldTokens(turnaround, turnaround.servedSlot);
+    lesson.seenTokens = <f64>homes.seenTokens;
+    lesson.known = homes.count > 0;
+    lesson.queuedTokens = turnaround.queuedTokens;
+    lesson.decodedContextTokens = turnaround.contextTokens + <f64>request.promptTokens;
+    lesson.ttftSeconds = UNKNOWN;
+    lesson.tpotSeconds = UNKNOWN;
+    const first = turnaround.firstTokenNs;
+    if (first <= turnaround.sentNs) return;
+    lesson.ttftSeconds = <f64>(first - turnaround.sentNs) / NS_PER_SECOND;
+    if (answer.complete && answer.outputTokens > 1 && nowNs > first) {
+      lesson.tpotSeconds = <f64>(nowNs - first) / NS_PER_SECOND / <f64>(answer.outputTokens - 1);
+    }
+  }
+}
+
+/** Prefix tokens that were believed at an endpoint when the request was sent. */
+function heldTokens(turnaround: Turnaround, slot: i32): u32 {
+  const homes = turnaround.homes;
+  for (let i = 0; i < homes.count; i++) {
+    if (homes.slots[i] == slot) return homes.prefixTokens[i];
+  }
+  return 0;
+}
+
+function heldSince(turnaround: Turnaround, slot: i32): u64 {
+  const homes = turnaround.homes;
+  for (let i = 0; i < homes.count; i++) {
+    if (homes.slots[i] == slot) return homes.servedMs[i];
+  }
+  return 0;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one request came to: what was read, what was known, what was decided, who served it. Plain data.
+import { Fleet } from "../memory/fleet";
+import { Homes } from "../memory/homes";
+import { InFlight } from "../memory/in-flight";
+import { NO_SLOT } from "../memory/roster";
+import { Decision } from "../scheduling/decision";
+import { PathKind } from "../request/paths";
+import { Request } from "../request/request";
+
+/** One per stream, pooled with it; `Router` fills it. */
+@final
+export class Turnaround {
+  readonly request: Request = new Request();
+  readonly homes: Homes = new Homes();
+  readonly decision: Decision = new Decision();
+  readonly flight: InFlight = new InFlight();
+  /** The fleet of the cluster that the route names; null until the request is decided. */
+  fleet: Fleet | null = null;
+  /** What the path says about the body. */
+  path: PathKind = PathKind.Leave;
+  /** Hash of the tenant: seeds every key. */
+  tenant: u64 = 0;
+  /** What is written as `x-smetric-session`. */
+  session: u64 = 0;
+  /** Envoy was told `decision.slot`. */
+  pinned: bool = false;
+  /** Endpoint that answered with 2xx. */
+  servedSlot: i32 = NO_SLOT;
+  /** q and f of the endpoint when the request was sent to it, without this request. */
+  queuedTokens: f64 = 0;
+  contextTokens: f64 = 0;
+  /** When the request was let go and when the first token came back, ns; 0 = not yet. */
+  sentNs: u64 = 0;
+  firstTokenNs: u64 = 0;
+  /** The request is stored in affinity. */
+  learned: bool = false;
+
+  reset(): void {
+    this.fleet = null;
+    this.homes.count = 0;
+    this.homes.verifiedTurn = 1;
+    this.request.turn = 0;
+    this.request.items = 0;
+    this.decision.clear();
+    this.tenant = 0;
+    this.session = 0;
+    this.pinned = false;
+    this.servedSlot = NO_SLOT;
+    this.queuedTokens = 0;
+    this.contextTokens = 0;
+    this.sentNs = 0;
+    this.firstTokenNs = 0;
+    this.learned = false;
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one table of counters: every name that the filter counts under, defined once per VM.
+//
+// Names carry their label as `.label.value`; the bootstrap's stats_tags turn that into a Prometheus label.
+import { Outcome, outcomeName, OUTCOMES } from "./outcome";
+import { Reason, reasonName, REASONS } from "./reason";
+
+/** Where counts go: Envoy's stats in production. */
+export abstract class StatSink {
+  abstract counter(name: string): u32;
+  abstract histogram(name: string): u32;
+  abstract add(id: u32, amount: i64): void;
+  abstract sample(id: u32, value: u64): void;
+}
+
+/** Counters that stand alone. */
+export enum Counter {
+  /** Requests with at least one verified run. */
+  FollowUps = 0,
+  /** Requests that told an endpoint to Envoy. */
+  PinsSet = 1,
+  /** Pinned requests that the pinned endpoint served. */
+  PinsObeyed = 2,
+  /** Pinned requests that another endpoint served: the session has a new home. */
+  PinsMoved = 3,
+  /** Prompt tokens that a verified follow-up shares with what its home served, as estimated. */
+  PrefixTokens = 4,
+  /** Prompt tokens of all conversations, as estimated. */
+  PromptTokens = 5,
+  /** Prompt tokens that engines reported as cached. */
+  CachedTokens = 6,
+  /** Prompt tokens of the answers that reported cached tokens. */
+  ReportedPromptTokens = 7,
+  /** Requests whose told turn differs from the structural one. */
+  HintsDisagree = 8,
+  /** Times that the learned cap was lowered. */
+  CapLowered = 9,
+  /** Streams that arrived while the host lacked allow_on_headers_stop_iteration. */
+  HoldUnsupported = 10,
+  /** Homes forgotten because the engine reported far fewer cached tokens than believed. */
+  HomesVoided = 11,
+}
+
+const COUNTER_NAMES: StaticArray<string> = [
+  "smetric_follow_ups",
+  "smetric_pins.result.set",
+  "smetric_pins.result.obeyed",
+  "smetric_pins.result.moved",
+  "smetric_prefix_tokens",
+  "smetric_prompt_tokens",
+  "smetric_cached_tokens",
+  "smetric_reported_prompt_tokens",
+  "smetric_hints_disagree",
+  "smetric_cap_lowered",
+  "smetric_hold_unsupported",
+  "smetric_homes_voided",
+];
+
+/** All counters of one VM. */
+@final
+export class Meters {
+  private readonly counters: StaticArray<u32> = new StaticArray<u32>(COUNTER_NAMES.length);
+  private readonly outcomes: StaticArray<u32> = new StaticArray<u32>(OUTCOMES);
+  private readonly reasons: StaticArray<u32> = new StaticArray<u32>(REASONS);
+  private readonly turns: u32;
+
+  constructor(private readonly sink: StatSink) {
+    for (let i = 0; i < COUNTER_NAMES.length; i++) {
+      this.counters[i] = sink.counter(COUNTER_NAMES[i]);
+    }
+    for (let i = 0; i < OUTCOMES; i++) {
+      this.outcomes[i] = sink.counter("smetric_streams.outcome." + outcomeName(<Outcome>i));
+    }
+    for (let i = 0; i < REASONS; i++) {
+      this.reasons[i] = sink.counter("smetric_decisions.reason." + reasonName(<Reason>i));
+    }
+    this.turns = sink.histogram("smetric_turn");
+  }
+
+  count(counter: Counter, amount: i64 = 1): void {
+    this.sink.add(this.counters[counter], amount);
+  }
+
+  countOutcome(outcome: Outcome): void {
+    this.sink.add(this.outcomes[outcome], 1);
+  }
+
+  countReason(reason: Reason): void {
+    this.sink.add(this.reasons[reason], 1);
+  }
+
+  sampleTurn(turn: i32): void {
+    this.sink.sample(this.turns, <u64>turn);
+  }
+}
