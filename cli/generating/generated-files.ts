@@ -2,6 +2,7 @@
 // The files of the repository that are written by code, and what they must contain.
 import { format, resolveConfig } from "prettier";
 import { fromRoot } from "../paths.ts";
+import { writeDashboard } from "./dashboard.ts";
 import { writeMetricsReference } from "./metrics-docs.ts";
 import { writeFields, writeOptions } from "./options-code.ts";
 import { writeConfigurationReference } from "./options-docs.ts";
@@ -28,6 +29,7 @@ export async function generateFiles(): Promise<GeneratedFile[]> {
     { path: "assembly/config/options.ts", content: writeOptions(schema) },
     { path: "assembly/config/fields.ts", content: writeFields(schema) },
     { path: "docs/configuration.md", content: writeConfigurationReference(schema) },
+    { path: "deploy/observability/dashboard.json", content: writeDashboard() },
     { path: "docs/metrics.md", content: writeMetricsReference() },
   ];
   return Promise.all(files.map(formatted));
