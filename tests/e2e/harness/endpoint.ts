@@ -64,8 +64,9 @@ export class Endpoint {
     return `127.0.0.1:${this.#port}`;
   }
 
-  /** Listens on the port it had before, at first on a free one. */
+  /** Listens on the port it had before, at first on a free one; does nothing when it listens already. */
   async start(): Promise<this> {
+    if (this.#server !== undefined) return this;
     const server = createServer((request, response) => void this.#serve(request, response));
     server.on("checkContinue", (request, response) => {
       response.writeContinue();
