@@ -4,17 +4,19 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { fromRoot, root } from "../paths.ts";
 
-/** Rooms of the filter, top to bottom. Rooms of one line do not import each other. */
-const ASSEMBLY_LINES: string[][] = [
-  ["index"],
-  ["filter"],
-  ["scheduling"],
-  ["memory"],
-  ["response"],
-  ["request"],
-  ["config", "metrics"],
-  ["json", "hash"],
-  ["host"],
+/** Rooms of the filter, top to bottom: a room may import those after it. */
+const ASSEMBLY_ROOMS: string[] = [
+  "index",
+  "filter",
+  "scheduling",
+  "memory",
+  "response",
+  "request",
+  "config",
+  "metrics",
+  "json",
+  "hash",
+  "host",
 ];
 
 /** Only these rooms may know that proxy-wasm exists. */
@@ -61,16 +63,15 @@ function typescriptRoom(path: string): string | undefined {
 }
 
 function judgeInAssembly({ from, to }: Import): string | undefined {
-  const lineOf = (path: string): number =>
-    ASSEMBLY_LINES.findIndex((line) => line.includes(assemblyRoom(path)));
   if (!to.startsWith("assembly/")) return `the filter imports only itself`;
   const [upper, lower] = [assemblyRoom(from), assemblyRoom(to)];
   if (upper === lower) return undefined;
-  if (lineOf(from) < 0) return `${upper} is not in the list of rooms`;
+  if (!ASSEMBLY_ROOMS.includes(upper)) return `${upper} is not in the list of rooms`;
   if (lower === "host" && !HOST_USERS.includes(upper)) {
     return `host is for ${HOST_USERS.join(" and ")} only`;
   }
-  return lineOf(to) > lineOf(from) ? undefined : `${lower} is not below ${upper}`;
+  const isBelow = ASSEMBLY_ROOMS.indexOf(lower) > ASSEMBLY_ROOMS.indexOf(upper);
+  return isBelow ? undefined : `${lower} is not below ${upper}`;
 }
 
 function judgeInTypescript({ from, to }: Import): string | undefined {

@@ -49,6 +49,7 @@ function rename(text: string, names: Names): string {
     .replaceAll(`namespace: ${SHIPPED.namespace}\n`, `namespace: ${names.namespace}\n`)
     .replaceAll(`name: ${SHIPPED.service}\n`, `name: ${names.service}\n`)
     .replaceAll(`name: ${SHIPPED.service} }`, `name: ${names.service} }`)
+    .replaceAll(`app: ${SHIPPED.service} }`, `app: ${names.service} }`)
     .replaceAll(`number: ${SHIPPED.port}`, `number: ${names.port}`)
     .replaceAll(`port: ${SHIPPED.port}\n`, `port: ${names.port}\n`);
 }

@@ -27,7 +27,7 @@ const FORBIDDEN: [string, string][] = [
   ["assembly/request/chain.ts", "assembly/memory/affinity"],
   ["assembly/memory/affinity.ts", "assembly/host/clock"],
   ["assembly/scheduling/decision.ts", "assembly/filter/stream"],
-  ["assembly/json/scanner.ts", "assembly/hash/hash"],
+  ["assembly/hash/text.ts", "assembly/json/scanner"],
   ["lab/mock-gpu/engine.ts", "lab/virtual-envoy/host.ts"],
   ["lab/mock-gpu/engine.ts", "assembly/hash/hash.ts"],
   ["lab/replay/report.ts", "cli/commands/test.ts"],
