@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one LLM request says: plain data that the reader fills and memory and scheduling read.
+import { Identity } from "./identity";
 
 /** Wire format of a request body. */
 export enum Dialect {
@@ -8,6 +9,22 @@ export enum Dialect {
   Responses = 2,
   Messages = 3,
   Completions = 4,
+}
+
+/** Name of a dialect as records and `inspect` write it. */
+export function dialectName(dialect: Dialect): string {
+  switch (dialect) {
+    case Dialect.Chat:
+      return "chat";
+    case Dialect.Responses:
+      return "responses";
+    case Dialect.Messages:
+      return "messages";
+    case Dialect.Completions:
+      return "completions";
+    default:
+      return "none";
+  }
 }
 
 /** What came of reading a body. Exactly one per request; counters and `inspect` print it. */
@@ -26,7 +43,7 @@ export enum Reading {
   Truncated = 5,
 }
 
-/** Runs whose boundary is kept: 1, 2, 4, 8, ... up to 2^15, and the last four. */
+/** Boundaries of runs 1, 2, 4, 8, ... up to 2^14, the last four, and the end of the list. */
 export const MAX_BOUNDARIES: i32 = 20;
 
 /**
@@ -78,11 +95,25 @@ export class Request {
   promptTokens: u32 = 0;
   promptBytes: u32 = 0;
   stream: bool = false;
+  /** The list ends in model items that may be a prefill: they count in no turn, but a boundary lies before them. */
+  openRun: bool = false;
   /** A key appeared twice at the top level: the last one counts, and nothing is stored. */
   ambiguous: bool = false;
-  /** Session key, scoped by tenant and model (0 = none but the chain), and where it came from. */
+  /** Session key, scoped by tenant and model (0 = none but the chain), and where it came from (`sourceName`). */
   session: u64 = 0;
   sessionSource: i32 = 0;
+  /** Key of the program (the root or parent session, else the session itself), scoped by tenant; 0 = not told. */
+  program: u64 = 0;
+  /** Hash of `prompt_cache_key`, scoped by tenant: a cohort that many sessions share, never a session. */
+  cohort: u64 = 0;
+  /** Hash of the response whose history the server holds (`previous_response_id`), scoped by tenant, or 0. */
+  previousResponse: u64 = 0;
+  /** The body shows only part of the history: the turn is the least that it can be. */
+  historyHeld: bool = false;
+  /** Turn that the client tells, or 0; a hint where the body cannot know. */
+  turnHint: i32 = 0;
+  /** What the headers say. The filter fills it before the body is read. */
+  readonly identity: Identity = new Identity();
 
   constructor() {
     for (let i = 0; i < MAX_BOUNDARIES; i++) this.boundaries[i] = new Boundary();

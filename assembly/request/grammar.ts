@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables that lead from a place and a key to the place of the value: what a wire format is, as data.
+import { Lookup, NOT_FOUND } from "../hash/lookup";
+import { member } from "../hash/mix";
+import { hashName } from "../hash/text";
+import { MAX_SESSION_FIELDS, Mark, Place } from "./place";
+
+const CAPACITY: i32 = 256;
+const PLACES: i32 = <i32>Place.Session + MAX_SESSION_FIELDS;
+/** Keys of marks are kept apart from keys of places. */
+const MARK: u64 = 1 << 32;
+
+export class Grammar {
+  private readonly rows: Lookup = new Lookup(CAPACITY);
+  private readonly elements: StaticArray<i32> = new StaticArray<i32>(PLACES);
+  private readonly others: StaticArray<i32> = new StaticArray<i32>(PLACES);
+
+  /** In an object at `place`, the value of `name` stands at `child`. The first row for a name stays. */
+  key(place: Place, name: string, child: Place): Grammar {
+    this.rows.put(member(<u64>place, hashName(name)), child);
+    return this;
+  }
+
+  /** In an object at `place`, values of all other keys stand at `child` (Ignored if not said). */
+  other(place: Place, child: Place): Grammar {
+    this.others[place] = child;
+    return this;
+  }
+
+  /** In an array at `place`, every element stands at `child` (Ignored if not said). */
+  element(place: Place, child: Place): Grammar {
+    this.elements[place] = child;
+    return this;
+  }
+
+  /** The text `name` at `place` (a role or a type) says `mark`. */
+  mark(place: Place, name: string, mark: Mark): Grammar {
+    this.rows.put(member(MARK + <u64>place, hashName(name)), mark);
+    return this;
+  }
+
+  childOf(place: Place, key: u64): Place {
+    const child = this.rows.find(member(<u64>place, key));
+    return child == NOT_FOUND ? unchecked(this.others[place]) : child;
+  }
+
+  elementOf(place: Place): Place {
+    return unchecked(this.elements[place]);
+  }
+
+  markOf(place: Place, text: u64): Mark {
+    const mark = this.rows.find(member(MARK + <u64>place, text));
+    return mark == NOT_FOUND ? Mark.None : mark;
+  }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The request reader alone as a module: for benches and tests that feed it from TypeScript.
+import { classifyPath } from "../../../assembly/request/paths";
+import { RequestReader } from "../../../assembly/request/reader";
+import { Request } from "../../../assembly/request/request";
+import { WINDOW_SLACK_BYTES } from "../../../assembly/json/scanner";
+
+const WINDOW_BYTES: i32 = 64 * 1024;
+const buffer = new StaticArray<u8>(WINDOW_BYTES + 2 * WINDOW_SLACK_BYTES);
+const reader = new RequestReader();
+const request = new Request();
+
+/** Where the next bytes go, at most `windowBytes()` of them. */
+export function window(): usize {
+  return changetype<usize>(buffer) + <usize>WINDOW_SLACK_BYTES;
+}
+
+export function windowBytes(): i32 {
+  return WINDOW_BYTES;
+}
+
+/** The path lies in the window. */
+export function reset(tenant: u64, pathBytes: i32): i32 {
+  const kind = classifyPath(window(), pathBytes);
+  reader.reset(tenant, kind);
+  return kind;
+}
+
+export function feed(bytes: i32): i32 {
+  return reader.feed(window(), bytes);
+}
+
+export function finish(): i32 {
+  return reader.finish();
+}
+
+export function answer(): void {
+  reader.answer(request);
+}
+
+export function dialect(): i32 {
+  return request.dialect;
+}
+export function reading(): i32 {
+  return request.reading;
+}
+export function turn(): i32 {
+  return request.turn;
+}
+export function items(): i32 {
+  return request.items;
+}
+export function lastModelEndByte(): i32 {
+  return request.lastModelEndByte;
+}
+export function ambiguous(): bool {
+  return request.ambiguous;
+}
+export function openRun(): bool {
+  return request.openRun;
+}
+export function head(): u64 {
+  return request.head;
+}
+export function headBytes(): u32 {
+  return request.headBytes;
+}
+export function headTokens(): u32 {
+  return request.headTokens;
+}
+export function model(): u64 {
+  return request.model;
+}
+export function promptBytes(): u32 {
+  return request.promptBytes;
+}
+export function promptTokens(): u32 {
+  return request.promptTokens;
+}
+export function session(): u64 {
+  return request.session;
+}
+export function sessionSource(): i32 {
+  return request.sessionSource;
+}
+export function boundaryCount(): i32 {
+  return request.boundaryCount;
+}
+export function chain(at: i32): u64 {
+  return request.boundaries[at].chain;
+}
+export function runs(at: i32): i32 {
+  return request.boundaries[at].runs;
+}
+export function prefixBytes(at: i32): u32 {
+  return request.boundaries[at].prefixBytes;
+}
+export function prefixTokens(at: i32): u32 {
+  return request.boundaries[at].prefixTokens;
+}
+export function afterRunBytes(at: i32): u32 {
+  return request.boundaries[at].afterRunBytes;
+}
