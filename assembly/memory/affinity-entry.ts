@@ -34,13 +34,14 @@ export class AffinityEntry {
   movedS: u32;
   /** Verified turn of the request that ended here; 0 = nobody's end, and no served turn led here. */
   turn: u16;
-  /** Times in a row that something other than a plain follow-up went to each endpoint from here. */
-  uses0: u8;
-  uses1: u8;
-  /** Requests that ended exactly here within the twin window, up to 255. */
+  /** Requests that ended exactly here, on each endpoint of the set and together, up to 255. */
+  ends0: u8;
+  ends1: u8;
+  /** Of those that continue from here while others do, how many went to each endpoint. */
+  nexts0: u8;
+  nexts1: u8;
   serves: u8;
-  reserved0: u8;
-  reserved1: u16;
+  reserved: u8;
 
   ref(index: i32): HomeRef {
     return changetype<HomeRef>(
@@ -48,14 +49,37 @@ export class AffinityEntry {
     );
   }
 
-  uses(index: i32): i32 {
-    return <i32>(index == 0 ? this.uses0 : this.uses1);
+  ends(index: i32): i32 {
+    return <i32>(index == 0 ? this.ends0 : this.ends1);
   }
 
-  setUses(index: i32, uses: i32): void {
-    const bounded = <u8>min(uses, 255);
-    if (index == 0) this.uses0 = bounded;
-    else this.uses1 = bounded;
+  nexts(index: i32): i32 {
+    return <i32>(index == 0 ? this.nexts0 : this.nexts1);
+  }
+
+  /** Counts one more request that ended here. */
+  addEnd(index: i32): void {
+    if (index == 0) this.ends0 = next(this.ends0);
+    else this.ends1 = next(this.ends1);
+  }
+
+  /** Counts one more request that continued from here. */
+  addNext(index: i32): void {
+    if (index == 0) this.nexts0 = next(this.nexts0);
+    else this.nexts1 = next(this.nexts1);
+  }
+
+  addServe(): void {
+    this.serves = next(this.serves);
+  }
+
+  /** Begins to count again: what was counted is long past. */
+  forgetCounts(): void {
+    this.ends0 = 0;
+    this.ends1 = 0;
+    this.nexts0 = 0;
+    this.nexts1 = 0;
+    this.serves = 0;
   }
 
   /** When any endpoint last served from here, seconds since the epoch. */
@@ -69,3 +93,7 @@ export class AffinityEntry {
 }
 
 export const ENTRY_BYTES: i32 = <i32>offsetof<AffinityEntry>() + MAX_HOMES * <i32>REF_BYTES;
+
+function next(count: u8): u8 {
+  return count == u8.MAX_VALUE ? count : count + 1;
+}

@@ -1,39 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which endpoint holds which conversation: every kept boundary of a session leads to those that served it.
 import { Boundary, Reading, Request } from "../request/request";
-import { fold } from "../hash/mix";
-import { AffinityEntry, ENTRY_BYTES, HomeRef, WHOLE_CHAIN } from "./affinity-entry";
+import { AffinityEntry, ENTRY_BYTES } from "./affinity-entry";
+import {
+  Found,
+  headOf,
+  heldTokens,
+  isConversation,
+  isFull,
+  isLandmark,
+  isOwn,
+  isShared,
+  isStorable,
+  keyLeaving,
+  keyOf,
+  matchedIndex,
+  preferredRef,
+  refOf,
+  serveAgain,
+  setRef,
+  tellPrefix,
+  turnAt,
+} from "./affinity-rules";
 import { BucketTable } from "./bucket-table";
 import { Fleet } from "./fleet";
 import { Homes, MAX_HOMES, NO_MATCH } from "./homes";
 import { NO_SLOT } from "./roster";
+import { SessionTable } from "./session-table";
 import { SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
-import { tagOf } from "./tags";
 
 const FORMAT: u16 = 0x0201;
 const LIVE_ROWS: i32 = 48;
 const PROBATION_ROWS: i32 = 12;
-/** Boundaries that a session keeps at the median (36 turns) and beyond: 1, 2, 4, ... and the last four. */
+/** Boundaries that a session of 36 turns (the median) keeps: six landmarks and the last four. */
 const ROWS_PER_SESSION: f64 = 10;
-/** Mean live rows of a bucket at the configured number of sessions, far enough from full. */
+/** Mean live rows of a bucket at the configured number of sessions: three deviations from full. */
 const MEAN_ROWS: f64 = 32;
 
-/** Look-ups of one request: with what else it reads it stays within 17. */
-const FIND_READS: i32 = 11;
-/** Boundaries stored by one request. */
-const LEARN_WRITES: i32 = 6;
-/** The last boundaries that a session keeps whatever their number. */
-const LAST_KEPT: i32 = 4;
-
-/** Requests with the same end within this time are twins (or retries), not a habit. */
-const TWIN_WINDOW_S: u32 = 60;
-/** Twins that one endpoint takes before others do. */
-const TWINS_PER_HOME: i32 = 2;
+/**
+ * Bounds of one request. Look-ups: 10 boundaries and the session. Learning then stores 4 boundaries (5 where
+ * nothing was known) and updates two rows: 17 reads and 7 writes at worst; a follow-up takes 4 and 2.
+ */
+const FIND_READS: i32 = 10;
+const STORED_WARM: i32 = 4;
+const STORED_COLD: i32 = 5;
 
 export class Affinity {
   private table: BucketTable;
+  private sessions: SessionTable;
+  private found: StaticArray<Found> = [new Found(), new Found()];
 
-  /** @param sessions live sessions to remember; costs at most 1.2 KB each */
+  /** @param sessions live sessions to remember, see `capacityBytes` */
   constructor(store: SharedStore, sessions: i32) {
     const buckets = Affinity.bucketsFor(sessions);
     this.table = new BucketTable(
@@ -45,21 +62,26 @@ export class Affinity {
       LIVE_ROWS,
       PROBATION_ROWS,
     );
+    this.sessions = new SessionTable(store, sessions);
   }
 
   static bucketsFor(sessions: i32): u32 {
     return <u32>max(1, Math.ceil((<f64>sessions * ROWS_PER_SESSION) / MEAN_ROWS));
   }
 
-  /** Most bytes that the table for that many sessions can take; reached only when every bucket is full. */
+  /**
+   * Most bytes that the tables for that many sessions can take: 1.3 KB each. Buckets grow with use, and the
+   * rows of a live session take 0.7 KB.
+   */
   static capacityBytes(sessions: i32): u64 {
     const rows = LIVE_ROWS + PROBATION_ROWS;
-    return BucketTable.capacityBytes(Affinity.bucketsFor(sessions), ENTRY_BYTES, rows);
+    const chains = BucketTable.capacityBytes(Affinity.bucketsFor(sessions), ENTRY_BYTES, rows);
+    return chains + SessionTable.capacityBytes(sessions);
   }
 
   /**
    * Fills `homes` with what is known of a request, whole or as read so far. Looks from the deepest boundary to
-   * the shallowest and takes the first that is stored.
+   * the shallowest and takes the first that is stored; the session key helps where the chain says nothing.
    */
   find(request: Request, fleet: Fleet, homes: Homes, nowMs: u64): void {
     homes.reset();
@@ -67,8 +89,11 @@ export class Affinity {
     const last = request.boundaryCount - 1;
     const shallowest = max(0, last - FIND_READS + 1);
     for (let i = last; i >= shallowest; i--) {
-      if (this.findAt(request, i, fleet, homes, nowMs)) return;
+      if (!this.findAt(request, i, fleet, homes, nowMs)) continue;
+      if (homes.shared && !homes.own) this.preferSession(request, fleet, homes, nowMs);
+      return;
     }
+    this.continueSession(request, fleet, homes, nowMs);
   }
 
   /**
@@ -77,26 +102,16 @@ export class Affinity {
    */
   learn(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): void {
     if (!isStorable(request) || fleet.generationOf(slot) == 0) return;
-    const last = request.boundaryCount - 1;
-    const endKey = keyOf(request, request.boundaries[last]);
-    let writes = 0;
-    for (let i = last; i >= 0 && writes < LEARN_WRITES; i--) {
-      const boundary = request.boundaries[i];
-      const key = keyOf(request, boundary);
-      if (key == homes.matchedKey || boundary.runs < homes.matchedRuns) break;
-      this.store(request, i, fleet, homes, slot, nowMs);
-      writes++;
+    const stored = this.storeNew(request, fleet, homes, slot, nowMs);
+    const promotes = homes.matchedProbation && homes.verifiedTurn > 1 && !homes.matchedEnd;
+    if (promotes || homes.shared || homes.matchedEnd) {
+      this.revisit(request, fleet, homes, promotes, slot, nowMs);
     }
-    if (homes.matchedRuns == NO_MATCH) return;
-    if (endKey == homes.matchedKey || homes.matchedProbation || homes.shared) {
-      this.revisit(request, fleet, homes, slot, nowMs);
-    }
-    if (homes.dropKey != 0 && endKey != homes.matchedKey) {
-      this.drop(homes.dropKey, homes.matchedHead);
-    }
+    if (stored == 1 && homes.dropKey != 0) this.drop(homes.dropKey, homes.matchedHead);
+    this.learnSession(request, fleet, homes, slot, nowMs);
   }
 
-  /** Forgets what an answer disproved: the endpoint reported that it had far less cached than believed. */
+  /** Forgets what an answer disproved: the endpoint had far less of the matched boundary cached than believed. */
   voidEntry(homes: Homes, fleet: Fleet, slot: i32): void {
     if (homes.matchedRuns == NO_MATCH) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
@@ -111,29 +126,34 @@ export class Affinity {
     }
   }
 
+  /** The client said that the session is over: its key leads nowhere any more. */
+  freeSession(session: u64): void {
+    this.sessions.free(session);
+  }
+
   private findAt(request: Request, at: i32, fleet: Fleet, homes: Homes, nowMs: u64): bool {
     const boundary = request.boundaries[at];
     const head = headOf(request);
     const key = keyOf(request, boundary);
-    const isEnd = at == request.boundaryCount - 1;
+    const isEnd = at == request.boundaryCount - 1 && request.reading == Reading.Conversation;
     this.table.openFor(key);
     let index = this.locate(key, head);
-    if (index < 0) {
-      index = isEnd ? -1 : this.locateAnyHead(key);
-      if (index < 0) return false;
-    }
+    // The same opening under another head is another application's, not a retry.
+    if (index < 0 && !isEnd) index = this.locateAnyHead(key);
+    if (index < 0) return false;
     const entry = this.entryAt(index);
     homes.matchedRuns = boundary.runs;
     homes.matchedKey = key;
     homes.matchedHead = entry.head;
     homes.matchedTurn = <i32>entry.turn;
+    homes.matchedServed = entry.serves > 0;
     homes.matchedProbation = !this.table.isLive(index);
     homes.matchedEnd = isEnd;
     homes.headDiffers = entry.head != head;
     homes.movedMs = <u64>entry.movedS * 1_000;
     homes.dropKey = entry.dropKey;
     homes.shared = isShared(entry, isEnd, nowMs);
-    tellPrefix(request, boundary, isEnd, homes);
+    tellPrefix(request, boundary, homes);
     this.listHomes(entry, request, boundary, fleet, homes, nowMs);
     return true;
   }
@@ -147,22 +167,67 @@ export class Affinity {
     homes: Homes,
     nowMs: u64,
   ): void {
-    const first = preferredRef(entry, request);
     // Resolving may read the store, which ends the life of the entry: take what is needed before.
-    const count = MAX_HOMES;
-    for (let step = 0; step < count; step++) {
+    const first = preferredRef(entry, request);
+    for (let step = 0; step < MAX_HOMES; step++) {
       const index = step == 0 ? first : 1 - first;
-      const ref = entry.ref(index);
-      found[step].take(ref, <i32>entry.uses(index), isOwn(ref, request));
+      const full = homes.shared && isFull(entry, index, homes.matchedEnd);
+      this.found[step].take(entry.ref(index), isOwn(entry.ref(index), request), full);
     }
-    for (let step = 0; step < count; step++) {
-      const home = found[step];
-      const full = homes.shared && !home.own && home.uses >= TWINS_PER_HOME;
-      if (home.generation == 0 || full) continue;
+    for (let step = 0; step < MAX_HOMES; step++) {
+      const home = this.found[step];
+      if (home.generation == 0 || (home.full && !home.own)) continue;
       const slot = fleet.resolve(home.slot, home.generation, nowMs);
       if (slot == NO_SLOT) continue;
-      homes.add(slot, heldTokens(request, boundary, homes, home), <u64>home.servedS * 1_000);
+      if (homes.count == 0) homes.own = home.own;
+      const tokens = heldTokens(request, boundary, homes, home);
+      homes.add(slot, tokens, <u64>home.servedS * 1_000);
     }
+  }
+
+  /** Of several that share a boundary, the session key tells which endpoint served this one. */
+  private preferSession(request: Request, fleet: Fleet, homes: Homes, nowMs: u64): void {
+    const sessions = this.sessions;
+    if (!sessions.find(request, fleet, nowMs)) return;
+    homes.count = 0;
+    homes.add(sessions.slot, homes.seenTokens, sessions.servedMs);
+    homes.own = true;
+  }
+
+  /** The chain knows nothing: the session may have been compacted, and its head may still be cached. */
+  private continueSession(request: Request, fleet: Fleet, homes: Homes, nowMs: u64): void {
+    const sessions = this.sessions;
+    if (!sessions.find(request, fleet, nowMs) || sessions.headDiffers) return;
+    homes.bySession = true;
+    homes.own = true;
+    homes.seenTokens = request.headTokens;
+    homes.seenBytes = request.headBytes;
+    homes.add(sessions.slot, request.headTokens, sessions.servedMs);
+  }
+
+  /** Stores what the look-up did not find: the end, the boundary before it, then landmarks, then the rest. */
+  private storeNew(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): i32 {
+    const last = request.boundaryCount - 1;
+    const matched = matchedIndex(request, homes);
+    if (matched == last) return 0;
+    const most = matched < 0 ? STORED_COLD : STORED_WARM;
+    let stored = 1;
+    this.store(request, last, fleet, homes, slot, nowMs);
+    if (last - 1 > matched) {
+      this.store(request, last - 1, fleet, homes, slot, nowMs);
+      stored++;
+    }
+    for (let i = last - 2; i > matched && stored < most; i--) {
+      if (!isLandmark(request.boundaries[i].runs)) continue;
+      this.store(request, i, fleet, homes, slot, nowMs);
+      stored++;
+    }
+    for (let i = last - 2; i > matched && stored < most; i--) {
+      if (isLandmark(request.boundaries[i].runs)) continue;
+      this.store(request, i, fleet, homes, slot, nowMs);
+      stored++;
+    }
+    return stored;
   }
 
   private store(
@@ -177,21 +242,23 @@ export class Affinity {
     const isEnd = at == request.boundaryCount - 1;
     const key = keyOf(request, boundary);
     const head = headOf(request);
-    const live = homes.matchedRuns != NO_MATCH && homes.verifiedTurn > 1;
+    // Where a session's ends do not come back (a reminder that moves), they stay on probation.
+    const live = homes.matchedTurn > 0 && (homes.matchedServed || !isEnd);
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.table.editFor(key);
       const index = this.locate(key, head);
       if (index >= 0) {
         // Another stream stored it since the look-up: a twin.
-        this.serveAgain(this.entryAt(index), isEnd, request, fleet, slot, nowMs);
+        serveAgain(this.entryAt(index), isEnd, request, fleet, slot, nowMs);
       } else {
         const entry = changetype<AffinityEntry>(this.table.insert(live));
         entry.key = key;
         entry.head = head;
         entry.turn = <u16>turnAt(request, boundary, isEnd, homes);
+        entry.dropKey = keyLeaving(request, boundary);
         entry.serves = isEnd ? 1 : 0;
-        entry.dropKey = isEnd ? keyLeaving(request) : 0;
-        setRef(entry.ref(0), request, fleet, slot, WHOLE_CHAIN, nowMs);
+        entry.ends0 = entry.serves;
+        setRef(entry.ref(0), request, fleet, slot, nowMs);
         this.carryHomes(entry, homes, fleet, slot, nowMs);
       }
       if (this.table.commit() != Write.Conflict) return;
@@ -222,50 +289,27 @@ export class Affinity {
   }
 
   /** Updates the entry that the look-up matched. */
-  private revisit(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): void {
-    const live = homes.verifiedTurn > 1 && !homes.matchedEnd;
+  private revisit(
+    request: Request,
+    fleet: Fleet,
+    homes: Homes,
+    promotes: bool,
+    slot: i32,
+    nowMs: u64,
+  ): void {
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.table.editFor(homes.matchedKey);
       let index = this.locate(homes.matchedKey, homes.matchedHead);
       if (index < 0) return;
-      if (live && !this.table.isLive(index)) index = this.table.promote(index);
-      const entry = this.entryAt(index);
+      if (promotes && !this.table.isLive(index)) index = this.table.promote(index);
       if (homes.shared || homes.matchedEnd) {
-        this.serveAgain(entry, homes.matchedEnd, request, fleet, slot, nowMs);
+        serveAgain(this.entryAt(index), homes.matchedEnd, request, fleet, slot, nowMs);
       }
       if (this.table.commit() != Write.Conflict) return;
     }
   }
 
-  /** One more request that ended here, or that continues from where others do. */
-  private serveAgain(
-    entry: AffinityEntry,
-    isEnd: bool,
-    request: Request,
-    fleet: Fleet,
-    slot: i32,
-    nowMs: u64,
-  ): void {
-    const nowS = <u32>(nowMs / 1_000);
-    if (isCalm(entry, nowS)) {
-      entry.uses0 = 0;
-      entry.uses1 = 0;
-      entry.serves = 0;
-    }
-    if (isEnd && entry.serves < 255) entry.serves++;
-    const known = refOf(entry, slot, fleet.generationOf(slot));
-    if (known >= 0) {
-      entry.setUses(known, entry.uses(known) + 1);
-      entry.ref(known).servedS = nowS;
-      if (isEnd) entry.ref(known).session = sessionTag(request);
-      return;
-    }
-    const free = replaceableRef(entry, fleet, nowS);
-    if (free < 0) return;
-    setRef(entry.ref(free), request, fleet, slot, WHOLE_CHAIN, nowMs);
-    entry.setUses(free, 1);
-  }
-
+  /** Removes a boundary that its session has left behind, unless others continue from it. */
   private drop(key: u64, head: u32): void {
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.table.editFor(key);
@@ -274,6 +318,14 @@ export class Affinity {
       this.table.remove(index);
       if (this.table.commit() != Write.Conflict) return;
     }
+  }
+
+  /** While a session stays where it is, its row is written on turns 1, 2, 4, 8, ... only. */
+  private learnSession(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): void {
+    const stays = homes.own && !homes.bySession && homes.slots[0] == slot;
+    if (stays && popcnt<i32>(request.turn) != 1) return;
+    const continues = homes.matchedRuns != NO_MATCH && !homes.matchedEnd;
+    this.sessions.learn(request, fleet, slot, continues, nowMs);
   }
 
   private locate(key: u64, head: u32): i32 {
@@ -294,149 +346,4 @@ export class Affinity {
   private entryAt(index: i32): AffinityEntry {
     return changetype<AffinityEntry>(this.table.row(index));
   }
-}
-
-/** A reference taken out of an entry before the store is read again. */
-class Found {
-  slot: i32 = 0;
-  generation: u16 = 0;
-  tokens: u32 = 0;
-  servedS: u32 = 0;
-  uses: i32 = 0;
-  own: bool = false;
-
-  take(ref: HomeRef, uses: i32, own: bool): void {
-    this.slot = <i32>ref.slot;
-    this.generation = ref.generation;
-    this.tokens = ref.tokens;
-    this.servedS = ref.servedS;
-    this.uses = uses;
-    this.own = own;
-  }
-}
-
-const found: StaticArray<Found> = [new Found(), new Found()];
-
-function isConversation(request: Request): bool {
-  const readable = request.reading == Reading.Conversation || request.reading == Reading.Open;
-  return readable && request.turn > 0 && request.boundaryCount > 0;
-}
-
-function isStorable(request: Request): bool {
-  return isConversation(request) && request.reading == Reading.Conversation && !request.ambiguous;
-}
-
-function keyOf(request: Request, boundary: Boundary): u64 {
-  return fold(boundary.chain, request.model);
-}
-
-function headOf(request: Request): u32 {
-  return tagOf(request.head);
-}
-
-function sessionTag(request: Request): u32 {
-  return request.session == 0 ? 0 : tagOf(request.session);
-}
-
-function isOwn(ref: HomeRef, request: Request): bool {
-  return ref.session != 0 && ref.session == sessionTag(request);
-}
-
-/** Tells how much of the request was served before, and which turn that makes it. */
-function tellPrefix(request: Request, boundary: Boundary, isEnd: bool, homes: Homes): void {
-  if (homes.matchedTurn > 0) {
-    const runs = request.boundaries[request.boundaryCount - 1].runs;
-    homes.verifiedTurn = homes.matchedTurn + max(0, runs - boundary.runs);
-  }
-  if (homes.headDiffers) return;
-  const whole = !isEnd && !homes.shared;
-  homes.seenTokens = request.headTokens + (whole ? boundary.afterRunTokens : boundary.prefixTokens);
-  homes.seenBytes = request.headBytes + (whole ? boundary.afterRunBytes : boundary.prefixBytes);
-}
-
-/** Tokens of this request that an endpoint of the matched entry holds. The run after it only where it made it. */
-function heldTokens(request: Request, boundary: Boundary, homes: Homes, home: Found): u32 {
-  if (homes.headDiffers) return 0;
-  if (home.tokens != WHOLE_CHAIN)
-    return min(home.tokens, request.headTokens + boundary.prefixTokens);
-  const madeRun = !homes.matchedEnd && (home.own || !homes.shared);
-  return request.headTokens + (madeRun ? boundary.afterRunTokens : boundary.prefixTokens);
-}
-
-/** Verified turn of an entry: of the request that ends there, or of the point that a known session passed. */
-function turnAt(request: Request, boundary: Boundary, isEnd: bool, homes: Homes): i32 {
-  if (isEnd) return min(homes.verifiedTurn, <i32>u16.MAX_VALUE);
-  if (homes.matchedRuns == NO_MATCH) return 0;
-  const runs = request.boundaries[request.boundaryCount - 1].runs;
-  return max(1, min(homes.verifiedTurn - (runs - boundary.runs), <i32>u16.MAX_VALUE));
-}
-
-/** Boundary that is the fifth from the end when the next turn is stored, unless its number is a landmark. */
-function keyLeaving(request: Request): u64 {
-  const leaving = request.boundaries[request.boundaryCount - 1].runs - (LAST_KEPT - 1);
-  if (leaving < 0 || isLandmark(leaving)) return 0;
-  for (let i = request.boundaryCount - 1; i >= 0; i--) {
-    const boundary = request.boundaries[i];
-    if (boundary.runs == leaving) return keyOf(request, boundary);
-  }
-  return 0;
-}
-
-/** Boundaries before runs 1, 2, 4, 8, ... are kept for good. */
-export function isLandmark(closedRuns: i32): bool {
-  return popcnt<i32>(closedRuns + 1) == 1;
-}
-
-/** Others end or continue here too, or may: examples that every first request carries, twins, retries. */
-function isShared(entry: AffinityEntry, isEnd: bool, nowMs: u64): bool {
-  if (isEnd || entry.turn == 0) return !isCalm(entry, <u32>(nowMs / 1_000));
-  return entry.serves > 1;
-}
-
-function isCalm(entry: AffinityEntry, nowS: u32): bool {
-  const last = entry.lastServedS;
-  return nowS > last && nowS - last > TWIN_WINDOW_S;
-}
-
-function preferredRef(entry: AffinityEntry, request: Request): i32 {
-  for (let i = 0; i < MAX_HOMES; i++) {
-    if (isOwn(entry.ref(i), request)) return i;
-  }
-  if (entry.ref(0).generation == 0) return 1;
-  if (entry.ref(1).generation == 0) return 0;
-  return entry.ref(1).servedS > entry.ref(0).servedS ? 1 : 0;
-}
-
-function refOf(entry: AffinityEntry, slot: i32, generation: u16): i32 {
-  for (let i = 0; i < MAX_HOMES; i++) {
-    const ref = entry.ref(i);
-    if (<i32>ref.slot == slot && ref.generation == generation && generation != 0) return i;
-  }
-  return -1;
-}
-
-/** A free place, one whose endpoint left, or the oldest if it is not one of a group of twins; -1 = none. */
-function replaceableRef(entry: AffinityEntry, fleet: Fleet, nowS: u32): i32 {
-  for (let i = 0; i < MAX_HOMES; i++) {
-    const ref = entry.ref(i);
-    if (ref.generation == 0 || fleet.generationOf(<i32>ref.slot) != ref.generation) return i;
-  }
-  const oldest = entry.ref(1).servedS < entry.ref(0).servedS ? 1 : 0;
-  const age = nowS - min(nowS, entry.ref(oldest).servedS);
-  return age > TWIN_WINDOW_S ? oldest : -1;
-}
-
-function setRef(
-  ref: HomeRef,
-  request: Request,
-  fleet: Fleet,
-  slot: i32,
-  tokens: u32,
-  nowMs: u64,
-): void {
-  ref.slot = <u16>slot;
-  ref.generation = fleet.generationOf(slot);
-  ref.tokens = tokens;
-  ref.servedS = <u32>(nowMs / 1_000);
-  ref.session = sessionTag(request);
 }

@@ -38,6 +38,10 @@ export class Homes {
   matchedProbation: bool = false;
   /** The request ends at the boundary: a retry, or a twin. */
   matchedEnd: bool = false;
+  /** A request that was served ended at the boundary; false where a known session only passed it. */
+  matchedServed: bool = false;
+  /** The first home served this very session, by its key. */
+  own: bool = false;
   /** Several conversations continue from the boundary: each endpoint takes a bounded number of them. */
   shared: bool = false;
   /** Boundary that this session does not keep any longer. */
@@ -57,6 +61,8 @@ export class Homes {
     this.matchedTurn = 0;
     this.matchedProbation = false;
     this.matchedEnd = false;
+    this.matchedServed = false;
+    this.own = false;
     this.shared = false;
     this.dropKey = 0;
   }

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversations that repeat, branch, move, lose their history or change their head.
+import { Homes } from "../../../assembly/memory/homes";
+import { Reading } from "../../../assembly/request/request";
+import { aWorker, START_MS, Talk, Worker } from "./worlds";
+
+const NOW: u64 = START_MS;
+const SECOND: u64 = 1_000;
+
+function fleetOf(count: i32): Worker {
+  const worker = aWorker();
+  for (let i = 0; i < count; i++) worker.enroll("10.0.0." + i.toString() + ":8000", NOW);
+  return worker;
+}
+
+describe("a request that came before", () => {
+  it("keeps its turn and its endpoint as a retry", () => {
+    const worker = fleetOf(3);
+    const talk = new Talk(1);
+    worker.serve(talk, 1, NOW);
+    worker.serve(talk.step(2, 3), 1, NOW + SECOND);
+    const homes = worker.find(talk, NOW + 2 * SECOND);
+    expect(homes.verifiedTurn).toBe(2);
+    expect(homes.count).toBe(1);
+    expect(homes.slots[0]).toBe(1);
+    expect(homes.prefixTokens[0]).toBe(worker.request.promptTokens);
+  });
+
+  it("is placed by load once each of two endpoints has served it twice", () => {
+    const worker = fleetOf(4);
+    const talk = new Talk(1);
+    worker.serve(talk, 0, NOW);
+    worker.serve(talk, 0, NOW);
+    let homes = worker.find(talk, NOW);
+    expect(homes.count).toBe(0);
+    expect(homes.seenTokens).toBe(1_100);
+    worker.serve(talk, 1, NOW);
+    homes = worker.find(talk, NOW);
+    expect(homes.count).toBe(1);
+    expect(homes.slots[0]).toBe(1);
+    worker.serve(talk, 1, NOW);
+    for (let i = 0; i < 20; i++) {
+      worker.serve(talk, 2 + (i & 1), NOW);
+      expect(worker.find(talk, NOW).count).toBe(0);
+    }
+  });
+
+  it("goes home again when its twins are long past", () => {
+    const worker = fleetOf(4);
+    const talk = new Talk(1);
+    for (let i = 0; i < 10; i++) worker.serve(talk, i & 3, NOW);
+    expect(worker.find(talk, NOW + SECOND).count).toBe(0);
+    expect(worker.find(talk, NOW + 120 * SECOND).count).toBe(2);
+  });
+
+  it("goes home whatever its twins do when its session key is known", () => {
+    const worker = fleetOf(4);
+    for (let i = 0; i < 8; i++) {
+      const twin = new Talk(1);
+      twin.session = 100 + i;
+      worker.serve(twin, i & 3, NOW);
+    }
+    for (let i = 0; i < 8; i++) {
+      const twin = new Talk(1).step(50 + i, 60 + i);
+      twin.session = 100 + i;
+      const homes = worker.find(twin, NOW + SECOND);
+      expect(homes.count).toBeGreaterThan(0);
+      expect(homes.slots[0]).toBe(i & 3);
+      expect(homes.verifiedTurn).toBe(2);
+    }
+  });
+
+  it("spreads the second turns of twins that nobody can tell apart, and knows each from turn 3 on", () => {
+    const worker = fleetOf(4);
+    const twins: Talk[] = [];
+    for (let i = 0; i < 16; i++) {
+      twins.push(new Talk(1));
+      worker.serve(twins[i], i & 3, NOW);
+    }
+    const piled = new StaticArray<i32>(4);
+    for (let i = 0; i < 16; i++) {
+      const homes = worker.find(twins[i].step(100 + i, 200 + i), NOW + SECOND);
+      expect(homes.verifiedTurn).toBe(2);
+      const slot = homes.count > 0 ? homes.slots[0] : i & 3;
+      if (homes.count > 0) piled[slot]++;
+      worker.affinity.learn(worker.request, worker.fleet, homes, slot, NOW + SECOND);
+    }
+    for (let slot = 0; slot < 4; slot++) expect(piled[slot]).toBeLessThanOrEqual(4);
+    for (let i = 0; i < 16; i++) {
+      const homes = worker.find(twins[i].step(300 + i, 400 + i), NOW + 2 * SECOND);
+      expect(homes.count).toBe(1);
+      expect(homes.verifiedTurn).toBe(3);
+    }
+  });
+});
+
+describe("a branch", () => {
+  it("goes to where the shared part is, and both branches go on there", () => {
+    const worker = fleetOf(3);
+    const talk = new Talk(1);
+    worker.serve(talk, 2, NOW);
+    worker.serve(talk.step(2, 3), 2, NOW + SECOND);
+    worker.serve(talk.step(4, 5), 2, NOW + 2 * SECOND);
+    const edit = talk.fork(1, 999);
+    let homes = worker.find(edit, NOW + 3 * SECOND);
+    expect(homes.slots[0]).toBe(2);
+    expect(homes.verifiedTurn).toBe(2);
+    worker.serve(edit, 1, NOW + 3 * SECOND);
+    homes = worker.find(edit.step(7, 8), NOW + 4 * SECOND);
+    expect(homes.slots[0]).toBe(1);
+    expect(homes.verifiedTurn).toBe(3);
+    homes = worker.find(talk.step(6, 7), NOW + 4 * SECOND);
+    expect(homes.slots[0]).toBe(2);
+    expect(homes.verifiedTurn).toBe(4);
+  });
+
+  it("survives while the other branch drops its old boundaries", () => {
+    const worker = fleetOf(2);
+    const talk = new Talk(1);
+    worker.serve(talk, 0, NOW);
+    for (let i: u64 = 1; i < 6; i++) worker.serve(talk.step(i * 10, i * 10 + 1), 0, NOW + i);
+    const other = talk.fork(5, 777);
+    worker.serve(other, 0, NOW + 10);
+    for (let i: u64 = 20; i < 26; i++) worker.serve(talk.step(i * 10, i * 10 + 1), 0, NOW + i);
+    const homes = worker.find(other.step(31, 32), NOW + 40);
+    expect(homes.count).toBe(1);
+    expect(homes.verifiedTurn).toBe(7);
+  });
+
+  it("reports only what was served of a history that was pruned in the middle", () => {
+    const worker = fleetOf(2);
+    const talk = new Talk(1);
+    worker.serve(talk, 0, NOW);
+    for (let i: u64 = 1; i < 8; i++) worker.serve(talk.step(i * 10, i * 10 + 1), 0, NOW + i);
+    talk.said[4] = 4_444;
+    const homes = worker.find(talk.step(90, 91), NOW + 20);
+    expect(homes.count).toBe(1);
+    expect(homes.matchedRuns).toBe(3);
+    expect(homes.prefixTokens[0]).toBe(1_000 + 4 * 200);
+  });
+});
+
+describe("examples in a first request", () => {
+  it("do not verify, are worth their prefix, and do not make a hot spot", () => {
+    const worker = fleetOf(4);
+    const examples = new Talk(1).step(2, 3).step(4, 5);
+    worker.serve(examples, 0, NOW);
+    expect(worker.homes.verifiedTurn).toBe(1);
+    let home = 0;
+    for (let i = 0; i < 20; i++) {
+      const question = examples.fork(2, 1_000 + i);
+      const homes = worker.find(question, NOW);
+      expect(homes.verifiedTurn).toBe(1);
+      expect(homes.seenTokens).toBeGreaterThanOrEqual(1_300);
+      if (homes.count > 0) home++;
+      worker.affinity.learn(
+        worker.request,
+        worker.fleet,
+        homes,
+        homes.count > 0 ? homes.slots[0] : i & 3,
+        NOW,
+      );
+    }
+    expect(home).toBeLessThanOrEqual(4);
+    const follow = examples.fork(2, 1_003).step(8, 9);
+    const homes = worker.find(follow, NOW);
+    expect(homes.verifiedTurn).toBe(2);
+    expect(homes.count).toBe(1);
+  });
+});
+
+describe("a session that changes", () => {
+  it("finds its new home after it moved, and remembers what the old one holds", () => {
+    const worker = fleetOf(3);
+    const talk = new Talk(1);
+    worker.serve(talk, 0, NOW);
+    worker.serve(talk.step(2, 3), 0, NOW + SECOND);
+    worker.serve(talk.step(4, 5), 1, NOW + 10 * SECOND);
+    let homes = worker.find(talk.step(6, 7), NOW + 11 * SECOND);
+    expect(homes.count).toBe(2);
+    expect(homes.slots[0]).toBe(1);
+    expect(homes.prefixTokens[0]).toBe(worker.request.promptTokens - 100);
+    expect(homes.slots[1]).toBe(0);
+    expect(homes.prefixTokens[1]).toBe(1_000 + 400);
+    expect(homes.movedMs).toBe(NOW + 10 * SECOND);
+    worker.serve(talk, 1, NOW + 11 * SECOND);
+    homes = worker.find(talk.step(8, 9), NOW + 12 * SECOND);
+    expect(homes.slots[0]).toBe(1);
+    expect(homes.movedMs).toBe(NOW + 10 * SECOND);
+  });
+
+  it("is only a weak preference when its head changed", () => {
+    const worker = fleetOf(2);
+    const talk = new Talk(1);
+    worker.serve(talk, 1, NOW);
+    talk.step(2, 3).head = 78;
+    let homes = worker.find(talk, NOW);
+    expect(homes.headDiffers).toBe(true);
+    expect(homes.count).toBe(1);
+    expect(homes.slots[0]).toBe(1);
+    expect(homes.prefixTokens[0]).toBe(0);
+    expect(homes.seenTokens).toBe(0);
+    expect(homes.verifiedTurn).toBe(2);
+    worker.serve(talk, 1, NOW);
+    homes = worker.find(talk.step(4, 5), NOW);
+    expect(homes.headDiffers).toBe(false);
+    expect(homes.verifiedTurn).toBe(3);
+  });
+
+  it("does not glue applications together that share only an opening or a head", () => {
+    const worker = fleetOf(2);
+    const one = new Talk(1);
+    worker.serve(one, 1, NOW);
+    const opening = new Talk(1);
+    opening.head = 78;
+    expect(worker.find(opening, NOW).count).toBe(0);
+    expect(worker.find(new Talk(2), NOW).count).toBe(0);
+    const otherModel = new Talk(1).step(2, 3);
+    otherModel.model = 6;
+    expect(worker.find(otherModel, NOW).count).toBe(0);
+  });
+
+  it("continues by its key after compaction, at the worth of its head", () => {
+    const worker = fleetOf(3);
+    const talk = new Talk(1);
+    talk.session = 9;
+    worker.serve(talk, 2, NOW);
+    worker.serve(talk.step(2, 3), 2, NOW + SECOND);
+    const compacted = new Talk(500);
+    compacted.session = 9;
+    let homes = worker.find(compacted, NOW + 2 * SECOND);
+    expect(homes.bySession).toBe(true);
+    expect(homes.count).toBe(1);
+    expect(homes.slots[0]).toBe(2);
+    expect(homes.prefixTokens[0]).toBe(1_000);
+    expect(homes.verifiedTurn).toBe(1);
+    compacted.head = 1;
+    expect(worker.find(compacted, NOW).count).toBe(0);
+  });
+
+  it("is not moved by a short side request under its key", () => {
+    const worker = fleetOf(3);
+    const talk = new Talk(1);
+    talk.session = 9;
+    talk.stepTokens = 5_000;
+    worker.serve(talk, 2, NOW);
+    worker.serve(talk.step(2, 3), 2, NOW + SECOND);
+    const title = new Talk(700);
+    title.session = 9;
+    title.head = 5;
+    expect(worker.find(title, NOW + 2 * SECOND).count).toBe(0);
+    worker.serve(title, 0, NOW + 2 * SECOND);
+    const compacted = new Talk(500);
+    compacted.session = 9;
+    expect(worker.find(compacted, NOW + 3 * SECOND).slots[0]).toBe(2);
+  });
+
+  it("leads nowhere by its key once the client said that it is over", () => {
+    const worker = fleetOf(3);
+    const talk = new Talk(1);
+    talk.session = 9;
+    worker.serve(talk, 2, NOW);
+    worker.affinity.freeSession(9);
+    const compacted = new Talk(500);
+    compacted.session = 9;
+    expect(worker.find(compacted, NOW).count).toBe(0);
+  });
+
+  it("stays known when a reminder at its end moves with every call", () => {
+    const worker = fleetOf(3);
+    const clean = new Talk(1);
+    let homes = new Homes();
+    for (let turn: u64 = 1; turn <= 12; turn++) {
+      const sent = clean.fork(clean.answered.length, 9_000 + turn);
+      homes = worker.find(sent, NOW + turn * SECOND);
+      if (turn >= 3) {
+        expect(homes.count).toBe(1, "turn " + turn.toString());
+        expect(homes.slots[0]).toBe(1);
+      }
+      worker.serve(sent, 1, NOW + turn * SECOND);
+      clean.step(turn * 10, turn * 10 + 1);
+    }
+    expect(homes.verifiedTurn).toBeGreaterThan(8);
+  });
+
+  it("is found by the part that was read when the rest is still to come", () => {
+    const worker = fleetOf(2);
+    const talk = new Talk(1);
+    worker.serve(talk, 1, NOW);
+    worker.serve(talk.step(2, 3), 1, NOW);
+    const part = talk.fork(1, 3);
+    part.reading = Reading.Open;
+    const homes = worker.find(part, NOW);
+    expect(homes.count).toBe(1);
+    expect(homes.matchedEnd).toBe(false);
+    talk.step(4, 5).fill(worker.request);
+    worker.affinity.learn(worker.request, worker.fleet, homes, 1, NOW);
+    expect(worker.find(talk.step(6, 7), NOW).verifiedTurn).toBeGreaterThan(2);
+  });
+
+  it("loses an endpoint of the matched entry that an answer disproved", () => {
+    const worker = fleetOf(2);
+    const talk = new Talk(1);
+    worker.serve(talk, 1, NOW);
+    talk.step(2, 3);
+    const homes = worker.find(talk, NOW);
+    worker.affinity.voidEntry(homes, worker.fleet, 1);
+    expect(worker.find(talk, NOW).count).toBe(0);
+  });
+});
