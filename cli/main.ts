@@ -7,6 +7,11 @@ import type { InitOptions } from "./commands/init.ts";
 import { Failure } from "./failure.ts";
 import { version } from "./packaging/version.ts";
 
+/** A repeatable option: every use adds a value. */
+function collect(value: string, earlier: string[]): string[] {
+  return [...earlier, value];
+}
+
 function program(): Command {
   const cli = new Command("smetric-envoy")
     .description("Turn-aware routing of LLM requests in Envoy")
@@ -102,6 +107,19 @@ function program(): Command {
       const { check } = await import("./commands/check.ts");
       check(files, options);
     });
+
+  cli
+    .command("inspect <files...>")
+    .description("show what the filter makes of request bodies, sent in order; - is stdin")
+    .requiredOption("--path <path>", "path of the request, e.g. /v1/chat/completions")
+    .option("--header <name:value>", "request header; may be given several times", collect, [])
+    .option("--config <file>", "plugin configuration (JSON)")
+    .action(
+      async (files: string[], options: { path: string; header: string[]; config?: string }) => {
+        const { inspect } = await import("./commands/inspect.ts");
+        await inspect(files, options);
+      },
+    );
 
   addMockGpuFlags(
     cli.command("mock-gpu").description("serve a mock GPU: an engine model behind vLLM's HTTP API"),
