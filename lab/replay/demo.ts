@@ -2,10 +2,11 @@
 // The plan behind `npm start`: agents of four applications on four GPUs, small enough for two cores.
 import { poissonArrivals } from "./arrivals.ts";
 import type { ReplayPlan } from "./drivers/driver.ts";
-import { airlineSessions } from "./workloads/airline.ts";
+import { airlineSource } from "./workloads/airline.ts";
 import { madeUpApps } from "./workloads/apps.ts";
-import { codingSessions } from "./workloads/coding-agent.ts";
+import { codingSource } from "./workloads/coding-agent.ts";
 import { chance, shuffled } from "./workloads/random.ts";
+import { takeSessions } from "./workloads/session.ts";
 
 export interface DemoOptions {
   endpoints: number;
@@ -22,23 +23,19 @@ const CODING_APPS = 3;
 const TOKEN_SCALE = 0.3;
 const HEAD_TOKENS = 4_500;
 const CONTEXT_CAP_TOKENS = 45_000;
-const CALL_CAP = 24;
+const CALL_CAP = 20;
 const GAP_CAP_MS = 30_000;
-/** Room for about twice the contexts of an endpoint's share of the sessions, not for all sessions. */
-const KV_TOKENS_PER_SESSION = 36_000;
+/** Room for the contexts of an endpoint's share of the sessions and half as much again, not for all sessions. */
+const KV_TOKENS_PER_SESSION = 22_000;
 const ARRIVALS_WITHIN_MS = 150_000;
 const LIMIT_MS = 660_000;
 
 /** Equal for every arm. */
 export function demoPlan(options: DemoOptions): ReplayPlan {
   const { endpoints, sessions, seed } = options;
-  const airline = airlineSessions({
-    sessions: Math.round(sessions * AIRLINE_SHARE),
-    seed,
-    gapCapMs: GAP_CAP_MS,
-  });
-  const coding = codingSessions({
-    sessions: sessions - airline.length,
+  const airline = airlineSource({ seed, gapCapMs: GAP_CAP_MS });
+  const airlines = Math.round(sessions * AIRLINE_SHARE);
+  const coding = codingSource({
     seed,
     starts: "genuine",
     apps: madeUpApps(CODING_APPS, HEAD_TOKENS),
@@ -48,11 +45,14 @@ export function demoPlan(options: DemoOptions): ReplayPlan {
     gapCapMs: GAP_CAP_MS,
     weightExponent: 0,
   });
-  const all = shuffled([...airline, ...coding], chance(seed, "demo"));
+  const all = shuffled(
+    [...takeSessions(airline, airlines), ...takeSessions(coding, sessions - airlines)],
+    chance(seed, "demo"),
+  );
   return {
     fleet: {
       endpoints,
-      preset: "30b-a3b-h20",
+      preset: "70b-tp4-h100",
       kvTokens: Math.round((sessions / endpoints) * KV_TOKENS_PER_SESSION),
       blockTokens: 16,
       globalTokens: 0,

@@ -11,7 +11,7 @@ import {
   stickyUntilSaturated,
   vllmSmetric,
 } from "./published.ts";
-import { leastRequest, powerOfTwo, roundRobin, sessionHash } from "./stock.ts";
+import { STOCK_POLICIES } from "./stock.ts";
 
 interface Entry {
   /** Value of the parameter after the colon when none is given; null takes none. */
@@ -22,11 +22,7 @@ interface Entry {
 /** llm-d's published calibration: about 14 s of prefill. */
 const LLM_D_LIMIT_TOKENS = 286_720;
 
-const BASELINES: Record<string, Entry> = {
-  "round-robin": { parameter: null, build: roundRobin },
-  "least-request": { parameter: null, build: leastRequest },
-  p2c: { parameter: null, build: powerOfTwo },
-  "session-hash": { parameter: null, build: sessionHash },
+const PUBLISHED: Record<string, Entry> = {
   linear: { parameter: 0.7, build: linear },
   filter: { parameter: 8, build: filter },
   "cache-first": { parameter: null, build: cacheFirst },
@@ -35,17 +31,21 @@ const BASELINES: Record<string, Entry> = {
   "vllm-smetric": { parameter: null, build: (_, cost) => vllmSmetric(cost) },
 };
 
-export const BASELINE_NAMES: readonly string[] = Object.keys(BASELINES);
+/** Every arm that is not the filter. */
+export const BASELINE_NAMES: readonly string[] = [
+  ...Object.keys(STOCK_POLICIES),
+  ...Object.keys(PUBLISHED),
+];
 
 /**
- * The baseline of an arm's name.
+ * The published policy of an arm's name.
  * @param cost prefill cost of the fleet's GPUs, for policies that are configured with it
- * @returns null when no baseline is called so
+ * @returns null when none is called so
  * @throws Failure when the parameter is not a number
  */
-export function baselineNamed(arm: string, cost: StepCost): Baseline | null {
+export function publishedNamed(arm: string, cost: StepCost): Baseline | null {
   const [name = "", text] = arm.split(":");
-  const entry = BASELINES[name];
+  const entry = PUBLISHED[name];
   if (entry === undefined) return null;
   if (text === undefined) return entry.build(entry.parameter ?? 0, cost);
   const parameter = Number(text);

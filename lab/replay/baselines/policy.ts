@@ -42,10 +42,10 @@ export class BaselineGateway implements Gateway {
     this.known = new Knowledge(endpoints);
   }
 
-  place(passage: Passage): number {
+  place(passage: Passage, _nowMs: number, placed: () => void): void {
     passage.endpoint = this.choose(passage, this.known, this.draws);
     this.known.took(passage);
-    return passage.endpoint;
+    placed();
   }
 
   firstToken(passage: Passage): void {
@@ -55,6 +55,12 @@ export class BaselineGateway implements Gateway {
   ended(passage: Passage, usage: ReportedUsage | null): void {
     this.known.ended(passage, usage !== null);
   }
+
+  nextMs(): number {
+    return Infinity;
+  }
+
+  advance(): void {}
 
   close(): void {}
 }

@@ -1,32 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stock Envoy offers: round robin, least request in both forms, and a hash on the client's session id.
-import { type Baseline, leastInFlight } from "./policy.ts";
-import { rendezvous } from "./rendezvous.ts";
+// What a stock Envoy offers: its own load balancers, picking as Envoy's do.
+import { Cluster, type BalancingPolicy } from "../../virtual-envoy/index.ts";
+import type { Gateway, Passage } from "../drivers/virtual/gateway.ts";
+import type { Chance } from "../workloads/random.ts";
 
-/** One after the other, from a random start. */
-export function roundRobin(): Baseline {
-  let next = -1;
-  return (_, known, draws) => {
-    next = next < 0 ? draws.below(known.endpoints) : (next + 1) % known.endpoints;
-    return next;
-  };
+/** Arm names and the balancer behind each; `session-hash` hashes the session id that clients send. */
+export const STOCK_POLICIES: Record<string, BalancingPolicy> = {
+  "round-robin": "round_robin",
+  "least-request": "least_request_full_scan",
+  p2c: "least_request",
+  "session-hash": "ring_hash",
+};
+
+/** The address of an endpoint of the virtual fleet. */
+export function addressOf(endpoint: number): string {
+  return `10.0.${endpoint >> 8}.${endpoint & 255}:8000`;
 }
 
-/** LEAST_REQUEST with FULL_SCAN. */
-export function leastRequest(): Baseline {
-  return (_, known, draws) => leastInFlight(known, draws);
-}
+/** One stock balancer as a gateway in virtual time. */
+export class StockGateway implements Gateway {
+  private readonly cluster: Cluster;
+  private readonly indexes = new Map<string, number>();
 
-/** LEAST_REQUEST with two random choices. */
-export function powerOfTwo(): Baseline {
-  return (_, known, draws) => {
-    const first = draws.below(known.endpoints);
-    const second = draws.below(known.endpoints);
-    return known.inFlight[second]! < known.inFlight[first]! ? second : first;
-  };
-}
+  constructor(policy: BalancingPolicy, endpoints: number, draws: Chance) {
+    const addresses = Array.from({ length: endpoints }, (_, index) => addressOf(index));
+    addresses.forEach((address, index) => this.indexes.set(address, index));
+    this.cluster = new Cluster(
+      { endpoints: addresses, policy },
+      { next: draws.uniform, below: draws.below },
+    );
+  }
 
-/** A consistent hash on the session id, blind to load. */
-export function sessionHash(): Baseline {
-  return (passage, known) => rendezvous(passage.session.id, known.endpoints)[0]!;
+  place(passage: Passage, _nowMs: number, placed: () => void): void {
+    const wish = { pin: undefined, override: undefined, hashKey: passage.session.id };
+    const endpoint = this.cluster.choose(wish)!;
+    endpoint.active++;
+    passage.endpoint = this.indexes.get(endpoint.address)!;
+    placed();
+  }
+
+  firstToken(): void {}
+
+  ended(passage: Passage): void {
+    this.cluster.endpoints[passage.endpoint]!.active--;
+  }
+
+  nextMs(): number {
+    return Infinity;
+  }
+
+  advance(): void {}
+
+  close(): void {}
 }

@@ -7,7 +7,12 @@ export interface BodyOptions {
   model: string;
   /** Characters of content per token of made-up text; JSON syntax comes on top. */
   bytesPerToken: number;
+  /** Makes all text up, also where the workload has its own: every app then has `bytesPerToken` alike. */
+  synthetic: boolean;
 }
+
+/** Keys of made-up system texts lie below those of all items. */
+const SYSTEM_KEY = -1;
 
 function toolCallId(key: number): string {
   return `call_${key.toString(36)}`;
@@ -44,7 +49,7 @@ export class ChatBodies {
 
   /** The message of an item as JSON. */
   message(item: Item): string {
-    if (item.json !== undefined) return item.json;
+    if (item.json !== undefined && !this.options.synthetic) return item.json;
     let json = this.itemJson.get(item);
     if (json === undefined) {
       json = JSON.stringify(messageOf(item, this.options.bytesPerToken));
@@ -68,9 +73,12 @@ export class ChatBodies {
   private head(app: App): string {
     let json = this.heads.get(app);
     if (json === undefined) {
-      const system = JSON.stringify({ role: "system", content: app.system });
-      const model = JSON.stringify(this.options.model);
-      json = `{"model":${model},"tools":${JSON.stringify(app.tools)},"messages":[${system}`;
+      const { model, synthetic, bytesPerToken } = this.options;
+      const characters = Math.round(app.headTokens * bytesPerToken);
+      const content = synthetic ? `${app.name} ${prose(SYSTEM_KEY, characters)}` : app.system;
+      const system = JSON.stringify({ role: "system", content });
+      const tools = synthetic ? "" : `"tools":${JSON.stringify(app.tools)},`;
+      json = `{"model":${JSON.stringify(model)},${tools}"messages":[${system}`;
       this.heads.set(app, json);
     }
     return json;

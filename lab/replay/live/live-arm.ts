@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows one running arm and sums it up for the page and the progress lines.
-import { quantile } from "simple-statistics";
+import { mean, quantile } from "simple-statistics";
 import type { Watcher } from "../drivers/driver.ts";
 import { cachedTokensOf, type CallRecord } from "../measures/record.ts";
 import type { ArmPoint, ArmState, ArmTotals } from "./state.ts";
@@ -33,6 +33,7 @@ function ttftSeconds(records: readonly CallRecord[], p: number): number | null {
 export class LiveArm implements Watcher {
   readonly state: ArmState;
   private readonly records: CallRecord[] = [];
+  private readonly loads: { atMs: number; inFlight: number[] }[] = [];
   private nowMs = 0;
   private errors = 0;
   private finished = 0;
@@ -48,10 +49,12 @@ export class LiveArm implements Watcher {
 
   tick(nowMs: number, inFlight: readonly number[]): void {
     this.nowMs = nowMs;
+    this.loads.push({ atMs: nowMs, inFlight: [...inFlight] });
+    while (this.loads[0]!.atMs <= nowMs - WINDOW_MS) this.loads.shift();
     const recent = this.records.filter((record) => record.endedMs > nowMs - WINDOW_MS);
     const point: ArmPoint = {
       t: nowMs / 1000,
-      inFlight: [...inFlight],
+      inFlight: inFlight.map((_, index) => mean(this.loads.map((load) => load.inFlight[index]!))),
       hitRate: share(recent, cachedTokensOf),
       hitPossible: share(recent, (record) => record.possibleTokens),
       ttftP50S: ttftSeconds(recent, 0.5),

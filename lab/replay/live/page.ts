@@ -145,7 +145,7 @@ class ArmCard {
         <div><div class="plot low"><canvas></canvas></div></div>
         <div><div class="plot low"><canvas></canvas></div></div>
       </div>
-      <p class="quiet">left: requests in flight per GPU; right: share of its prompt tokens found in its cache</p>`;
+      <p class="quiet">left: requests in flight per GPU, mean over 30 s; right: share of its prompt tokens found in its cache</p>`;
     card.querySelector<HTMLElement>(".dot")!.style.background = colorOf(arm.name);
     card.querySelector(".name")!.textContent = ARM_TEXT[arm.name] ?? arm.name;
     this.text = card.querySelector(".quiet")!;

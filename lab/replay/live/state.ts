@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the live page is told: the state of every arm, as plain data over server-sent events.
 
-/** One moment of one arm. Rates are fractions over the last `WINDOW_MS` of simulated time. */
+/** One moment of one arm: means over the last 30 seconds of simulated time. */
 export interface ArmPoint {
   /** Simulated seconds since the arm began. */
   t: number;

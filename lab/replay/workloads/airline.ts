@@ -2,7 +2,15 @@
 // Airline conversations: complete chat-completions histories with tool calls, replayed with their real text.
 import { readJsonLines, shippedTrace } from "./data-file.ts";
 import { type Chance, chance, shuffled } from "./random.ts";
-import { type App, append, type Call, type Item, type Role, type Session } from "./session.ts";
+import {
+  type App,
+  append,
+  type Call,
+  type Item,
+  type Role,
+  type Session,
+  type SessionSource,
+} from "./session.ts";
 
 interface ToolCall {
   function: { name: string; arguments: string };
@@ -25,9 +33,10 @@ const CHARACTERS_PER_TOKEN = 4;
 const TOOL_GAP_S = 9;
 const THINK_GAP_S = 30;
 const GAP_SIGMA = 0.8;
+/** Keys of airline items, apart from those of other workloads. */
+const FIRST_KEY = 2 ** 49;
 
 export interface AirlineOptions {
-  sessions: number;
   seed: number;
   /** Longest gap in milliseconds of simulated time. */
   gapCapMs: number;
@@ -101,18 +110,27 @@ function sessionOf(
 }
 
 /** Airline sessions: turn k asks with the messages just before the k-th assistant message. */
-export function airlineSessions(options: AirlineOptions): Session[] {
+export function airlineSource(options: AirlineOptions): SessionSource {
   const conversations = readJsonLines<Conversation>(shippedTrace("airline"));
   const system = conversations[0]?.messages[0]?.content ?? "";
   const tools = toolsOf(conversations);
   const headTokens = tokensOf(system) + tokensOf(JSON.stringify(tools));
   const app: App = { name: "airline", system, tools, headTokens };
-  const draws = chance(options.seed, "airline");
-  const order = shuffled(conversations, draws);
-  return Array.from({ length: options.sessions }, (_, index) => {
-    const conversation = order[index % order.length]!;
-    const round = Math.floor(index / order.length);
-    const session = sessionOf(conversation, app, index * 1000, draws, options.gapCapMs);
-    return round === 0 ? session : { ...session, id: `${session.id}-again${round}` };
-  });
+  const order = shuffled(conversations, chance(options.seed, "airline/order"));
+  return {
+    name: "airline",
+    notes: [`airline: ${conversations.length} conversations, real text`],
+    at: (index) => {
+      const conversation = order[index % order.length]!;
+      const draws = chance(options.seed, `airline/${index}`);
+      const session = sessionOf(
+        conversation,
+        app,
+        FIRST_KEY + index * 1000,
+        draws,
+        options.gapCapMs,
+      );
+      return { ...session, id: `${session.id}-${index}` };
+    },
+  };
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coding-agent sessions: sizes, gaps and prefix relations of a real trace, with text made to fit.
+import { Failure } from "../../../cli/failure.ts";
 import { readJsonLines, shippedTrace } from "./data-file.ts";
 import { chance, shuffled } from "./random.ts";
-import { type App, append, type Call, type Item, itemsOf, type Session } from "./session.ts";
+import { type App, append, type Call, type Item, itemsOf, type SessionSource } from "./session.ts";
 
 /** `[t_s, in_tokens, out_tokens, api_s, think_s, stop, match_idx, match_blocks]`. */
 type Row = [number, number, number, number, number, string, number, number];
@@ -24,10 +25,9 @@ const BREAK_SHARE = 0.5;
 const KEYS_PER_SESSION = 1 << 20;
 
 export interface CodingOptions {
-  sessions: number;
   seed: number;
   starts: "genuine" | "resumed" | "all";
-  /** Apps that the sessions belong to; each has its own system text and tools. */
+  /** Apps that the sessions belong to, the first one most often; each has its own system text and tools. */
   apps: readonly App[];
   /** Factor on all token counts: 1 is the trace as recorded. */
   tokenScale: number;
@@ -38,6 +38,8 @@ export interface CodingOptions {
   gapCapMs: number;
   /** Exponent p of the resampling weight (session tokens)^p; 0 takes each session once, in random order. */
   weightExponent: number;
+  /** Every second session only: one half to tune on, the other to report. */
+  half?: "even" | "odd";
 }
 
 /** Counts that a report prints beside the results. */
@@ -146,42 +148,74 @@ class SessionBuilder {
   }
 }
 
-function sessionTokens(session: TraceSession): number {
-  return session.reqs.reduce((sum, row) => sum + row[1], 0);
-}
-
-/** Draws sessions with weight (tokens)^p, with replacement. */
-function resample(pool: readonly TraceSession[], options: CodingOptions): TraceSession[] {
-  const draws = chance(options.seed, "coding-agent/resample");
-  const cumulated: number[] = [];
-  let total = 0;
-  for (const session of pool) {
-    total += sessionTokens(session) ** options.weightExponent;
-    cumulated.push(total);
+/** Tokens of the calls that the caps leave of a session. */
+function keptTokens(session: TraceSession, options: CodingOptions): number {
+  let tokens = 0;
+  for (const row of session.reqs.slice(0, options.callCap)) {
+    if (row[1] * options.tokenScale > options.contextCapTokens) break;
+    tokens += row[1];
   }
-  return Array.from({ length: options.sessions }, () => {
-    const mark = draws.uniform() * total;
-    const index = cumulated.findIndex((sum) => sum > mark);
-    return pool[index < 0 ? pool.length - 1 : index]!;
-  });
+  return tokens;
 }
 
-function selectSessions(trace: readonly TraceSession[], options: CodingOptions): TraceSession[] {
-  const wanted = options.starts;
-  const pool = trace.filter((s) => wanted === "all" || isGenuine(s) === (wanted === "genuine"));
-  if (options.weightExponent !== 0) return resample(pool, options);
+function poolOf(trace: readonly TraceSession[], options: CodingOptions): TraceSession[] {
+  const { starts, half } = options;
+  return trace
+    .filter((session) => starts === "all" || isGenuine(session) === (starts === "genuine"))
+    .filter((_, index) => half === undefined || index % 2 === (half === "even" ? 0 : 1))
+    .filter((session) => keptTokens(session, options) > 0);
+}
+
+/** Draws sessions of a pool with weight (tokens)^p, with replacement. */
+class Resampler {
+  private readonly cumulated: number[] = [];
+
+  constructor(
+    private readonly pool: readonly TraceSession[],
+    options: CodingOptions,
+  ) {
+    let total = 0;
+    for (const session of pool) {
+      total += keptTokens(session, options) ** options.weightExponent;
+      this.cumulated.push(total);
+    }
+  }
+
+  at(share: number): TraceSession {
+    const mark = share * this.cumulated.at(-1)!;
+    const index = this.cumulated.findIndex((sum) => sum > mark);
+    return this.pool[index < 0 ? this.pool.length - 1 : index]!;
+  }
+}
+
+/** Apps are as unequal as words: the k-th has 1/k of the first one's sessions. */
+function appAt(apps: readonly App[], share: number): App {
+  const total = apps.reduce((sum, _, index) => sum + 1 / (index + 1), 0);
+  let mark = share * total;
+  return apps.find((_, index) => (mark -= 1 / (index + 1)) < 0) ?? apps[0]!;
+}
+
+/**
+ * Coding-agent sessions. The true turn is the depth in the chain of matches, 1 again where the prefix breaks.
+ * @throws Failure when nothing of the trace is left
+ */
+export function codingSource(options: CodingOptions, trace = readTrace()): SessionSource {
+  const pool = poolOf(trace, options);
+  if (pool.length === 0) throw new Failure("no session of the trace fits the context cap");
   const order = shuffled(pool, chance(options.seed, "coding-agent/order"));
-  return Array.from({ length: options.sessions }, (_, index) => order[index % order.length]!);
-}
-
-/** Coding-agent sessions. The true turn is the depth in the chain of matches, 1 again where the prefix breaks. */
-export function codingSessions(options: CodingOptions, trace = readTrace()): Session[] {
-  const draws = chance(options.seed, "coding-agent/apps");
-  return selectSessions(trace, options)
-    .map((source, index) => {
-      const app = options.apps[draws.below(options.apps.length)]!;
+  const resampler = options.weightExponent === 0 ? null : new Resampler(pool, options);
+  const { genuine, resumed } = countStarts(trace);
+  return {
+    name: "coding-agent",
+    notes: [
+      `coding-agent trace: ${genuine} genuine and ${resumed} resumed starts; ${pool.length} sessions (${options.starts}) are used`,
+    ],
+    at: (index) => {
+      const draws = chance(options.seed, `coding-agent/${index}`);
+      const source = resampler?.at(draws.uniform()) ?? order[index % order.length]!;
+      const app = appAt(options.apps, draws.uniform());
       const builder = new SessionBuilder(source, index * KEYS_PER_SESSION, options);
       return { id: `${source.id}-${index}`, app, calls: builder.build() };
-    })
-    .filter((session) => session.calls.length > 0);
+    },
+  };
 }

@@ -68,12 +68,17 @@ export interface Session {
   readonly calls: readonly Call[];
 }
 
-/** A named set of sessions with what a report must say about it. */
-export interface Workload {
+/** An endless row of sessions: the same index always gives an equal session. */
+export interface SessionSource {
   readonly name: string;
-  readonly sessions: readonly Session[];
   /** Facts to print: counts of genuine and resumed starts, scale, and so on. */
   readonly notes: readonly string[];
+  at(index: number): Session;
+}
+
+/** The first `count` sessions of a source. */
+export function takeSessions(source: SessionSource, count: number): Session[] {
+  return Array.from({ length: count }, (_, index) => source.at(index));
 }
 
 /** Appends one item. `parent` null begins a conversation. */

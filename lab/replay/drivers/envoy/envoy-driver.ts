@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replays a plan through a real Envoy in front of mock GPUs, in scaled real time.
+import { setMaxListeners } from "node:events";
 import { Agent } from "undici";
 import { type RunningEnvoy, startEnvoy } from "../../../../envoy/launcher.ts";
 import { PRESETS } from "../../../mock-gpu/engine/step-cost.ts";
@@ -68,6 +69,7 @@ class ArmReplay {
     this.bodies = new ChatBodies({
       model: PRESETS[plan.fleet.preset].model,
       bytesPerToken: BYTES_PER_TOKEN,
+      synthetic: false,
     });
     this.known = new KnownPrefixes(plan.fleet.blockTokens, (session) => this.headTokens(session));
     this.addresses = fleet.addresses;
@@ -84,6 +86,7 @@ class ArmReplay {
   }
 
   async play(signal: AbortSignal): Promise<ArmRun> {
+    setMaxListeners(0, signal); // Every session of the arm listens to it.
     this.clock = new ScaledClock(this.speedup);
     const ticks = setInterval(
       () => this.watcher.tick(this.clock.nowMs(), this.fleet.inFlight()),

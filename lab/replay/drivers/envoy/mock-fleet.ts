@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fleet of mock GPUs for one arm: same clock, same options, and what their recorders saw of each call.
+// A fleet of mock GPUs for one arm: same options, and what their recorders saw of each call.
 import { type MockGpu, startMockGpu } from "../../../mock-gpu/http/server.ts";
-import { WallClock } from "../../../mock-gpu/http/wall-clock.ts";
 import type { FleetPlan } from "../driver.ts";
 
 /** Header that names a call on its way, so that the recorder's entry can be found. */
@@ -27,9 +26,8 @@ export class MockFleet {
 
   /** @param speedup simulated milliseconds per real one */
   static async start(plan: FleetPlan, speedup: number): Promise<MockFleet> {
-    const clock = new WallClock(speedup);
     const { preset, kvTokens, blockTokens } = plan;
-    const options = { preset, kvTokens, blockTokens, clock, reportZeroCached: true };
+    const options = { preset, kvTokens, blockTokens, speedup, reportZeroCached: true };
     const starting = Array.from({ length: plan.endpoints }, () => startMockGpu(options));
     return new MockFleet(await Promise.all(starting));
   }
@@ -41,10 +39,6 @@ export class MockFleet {
   /** Requests in flight per endpoint. */
   inFlight(): number[] {
     return this.gpus.map((gpu) => gpu.engine.running + gpu.engine.waiting);
-  }
-
-  preemptions(): number {
-    return this.gpus.reduce((sum, gpu) => sum + gpu.engine.counters.preemptions, 0);
   }
 
   /** What reached an endpoint with a call, forgotten once asked for. */

@@ -9,7 +9,7 @@ export interface Passage {
   readonly call: Call;
   /** Length of the prompt in tokens, as a proxy would estimate it. */
   readonly promptTokens: number;
-  /** Set by `place`. */
+  /** Set by `place`; -1 before. */
   endpoint: number;
   /** What a filter wrote to the upstream request; null where nothing did. */
   seenTurn: number | null;
@@ -25,11 +25,15 @@ export interface ReportedUsage {
 }
 
 export interface Gateway {
-  /** Chooses the endpoint and returns it. */
-  place(passage: Passage, nowMs: number): number;
+  /** Chooses `passage.endpoint` and then calls `placed`: at once, or later when the gateway holds the request. */
+  place(passage: Passage, nowMs: number, placed: () => void): void;
   firstToken(passage: Passage, nowMs: number): void;
   /** `usage` is null when the request failed. */
   ended(passage: Passage, usage: ReportedUsage | null, nowMs: number): void;
+  /** When the gateway has something to do by itself; Infinity when it waits for others. */
+  nextMs(): number;
+  /** Does what is due. */
+  advance(nowMs: number): void;
   /** Frees what the gateway holds. */
   close(): void;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Agents, a gateway and a fleet of engines on one virtual clock, event by event.
 import TinyQueue from "tinyqueue";
+import { Cluster } from "../../../mock-gpu/engine/cluster.ts";
 import { Engine, EngineRefusal } from "../../../mock-gpu/engine/engine.ts";
 import { KvTier } from "../../../mock-gpu/engine/kv-tier.ts";
-import { type EngineRequest } from "../../../mock-gpu/engine/request.ts";
+import type { ServedRequest } from "../../../mock-gpu/engine/request.ts";
 import { PRESETS } from "../../../mock-gpu/engine/step-cost.ts";
 import { KnownPrefixes } from "../../measures/known-prefixes.ts";
 import type { ArmRun, CallRecord } from "../../measures/record.ts";
@@ -50,8 +51,7 @@ function buildEngines(plan: FleetPlan): Engine[] {
 
 /** Runs one arm to the plan's limit. */
 export class Simulation {
-  private readonly engines: Engine[];
-  private readonly nextMs: Float64Array;
+  private readonly fleet: Cluster;
   private readonly inFlight: number[];
   private readonly queue = new TinyQueue<Event>([], (a, b) => a.atMs - b.atMs || a.order - b.order);
   private readonly known: KnownPrefixes;
@@ -68,13 +68,12 @@ export class Simulation {
     private readonly gateway: Gateway,
     private readonly watcher: Watcher,
   ) {
-    this.engines = buildEngines(plan.fleet);
+    this.fleet = new Cluster(buildEngines(plan.fleet));
     this.known = new KnownPrefixes(plan.fleet.blockTokens, (session) => session.app.headTokens);
-    this.nextMs = new Float64Array(this.engines.length).fill(Infinity);
-    this.inFlight = this.engines.map(() => 0);
+    this.inFlight = this.fleet.engines.map(() => 0);
     this.run = {
       arm,
-      endpoints: this.engines.length,
+      endpoints: this.fleet.engines.length,
       records: [],
       finishedSessions: new Set(),
       unfinishedSessions: 0,
@@ -87,7 +86,7 @@ export class Simulation {
 
   /** Events so far: calls, first tokens and ends, and engine steps. */
   get eventCount(): number {
-    return this.events + this.engines.reduce((sum, engine) => sum + engine.counters.steps, 0);
+    return this.events + this.fleet.engines.reduce((sum, engine) => sum + engine.counters.steps, 0);
   }
 
   /** Goes on for about `budget` events. @returns whether the arm is done */
@@ -105,27 +104,24 @@ export class Simulation {
   }
 
   private step(): boolean {
-    const engine = this.nextEngine();
-    const engineMs = this.nextMs[engine]!;
+    const engineMs = this.fleet.nextEventMs();
     const event = this.queue.peek();
     const eventMs = event?.atMs ?? Infinity;
-    const atMs = Math.min(engineMs, eventMs);
+    const gatewayMs = this.gateway.nextMs();
+    const atMs = Math.min(engineMs, eventMs, gatewayMs);
     if (atMs > this.plan.limitMs) return false;
     this.nowMs = atMs;
+    if (gatewayMs === atMs) {
+      this.gateway.advance(atMs);
+      return true;
+    }
     if (engineMs < eventMs) {
-      this.engines[engine]!.advance(atMs);
-      this.nextMs[engine] = this.engines[engine]!.nextEventMs();
+      this.fleet.advance(atMs);
       return true;
     }
     this.events++;
     this.queue.pop()!.run();
     return true;
-  }
-
-  private nextEngine(): number {
-    let best = 0;
-    for (let i = 1; i < this.nextMs.length; i++) if (this.nextMs[i]! < this.nextMs[best]!) best = i;
-    return best;
   }
 
   private at(atMs: number, run: () => void): void {
@@ -168,18 +164,20 @@ export class Simulation {
       decision: null,
     };
     const possibleTokens = this.known.find(session, call);
-    passage.endpoint = this.gateway.place(passage, this.nowMs);
-    const record = this.recordOf(progress, index, passage, possibleTokens);
-    this.submit(progress, index, passage, record);
+    const arrivedMs = this.nowMs;
+    this.gateway.place(passage, arrivedMs, () => {
+      const record = this.recordOf(progress, index, passage, possibleTokens, arrivedMs);
+      this.submit(progress, index, passage, record);
+    });
   }
 
   private submit(progress: Progress, index: number, passage: Passage, record: CallRecord): void {
-    const engine = this.engines[passage.endpoint]!;
-    const { call, promptTokens } = passage;
-    this.inFlight[passage.endpoint]!++;
+    const { call, promptTokens, endpoint } = passage;
+    this.inFlight[endpoint]!++;
     let first = true;
     try {
-      engine.submit(
+      this.fleet.submit(
+        endpoint,
         {
           prompt: { blockHashes: progress.hashes.of(call), promptTokens },
           outputTokens: call.answer.tokens,
@@ -200,7 +198,6 @@ export class Simulation {
       record.error = error.message;
       this.end(progress, index, passage, record, null);
     }
-    this.nextMs[passage.endpoint] = engine.nextEventMs();
   }
 
   private end(
@@ -208,7 +205,7 @@ export class Simulation {
     index: number,
     passage: Passage,
     record: CallRecord,
-    request: EngineRequest | null,
+    request: ServedRequest | null,
   ): void {
     this.inFlight[passage.endpoint]!--;
     if (request !== null) fillFrom(record, request);
@@ -241,6 +238,7 @@ export class Simulation {
     index: number,
     passage: Passage,
     possibleTokens: number,
+    arrivedMs: number,
   ): CallRecord {
     const { session, call } = passage;
     const first = index === progress.arrival.firstCall;
@@ -250,7 +248,7 @@ export class Simulation {
       call: index,
       turn: call.turn,
       endpoint: passage.endpoint,
-      startedMs: this.nowMs,
+      startedMs: arrivedMs,
       firstTokenMs: this.nowMs,
       endedMs: this.nowMs,
       promptTokens: passage.promptTokens,
@@ -270,9 +268,9 @@ export class Simulation {
   }
 }
 
-function fillFrom(record: CallRecord, request: EngineRequest): void {
+function fillFrom(record: CallRecord, request: ServedRequest): void {
   record.firstTokenMs = request.firstTokenMs;
-  record.queueMs = request.firstScheduledMs - request.arrivalMs;
+  record.queueMs = request.firstScheduledMs - record.startedMs;
   record.outputTokens = request.generated;
   record.preemptions = request.preemptions;
   record.fetchedTokens = Math.min(request.fetchedTokens, Math.max(0, request.cachedTokens));

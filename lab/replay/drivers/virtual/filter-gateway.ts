@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shipped filter as a gateway in virtual time: its module runs in a virtual Envoy over synthesised bodies.
+import { type Stream, VirtualEnvoy } from "../../../virtual-envoy/index.ts";
+import { addressOf } from "../../baselines/stock.ts";
+import { ChatBodies } from "../../bodies/chat-body.ts";
+import type { Gateway, Passage, ReportedUsage } from "./gateway.ts";
+
+export interface FilterGatewayOptions {
+  /** Path of the compiled filter. */
+  wasm: string;
+  /** The filter's configuration. */
+  configuration: object;
+  endpoints: number;
+  workers: number;
+  seed: number;
+  bytesPerToken: number;
+  /** Name of the model in the bodies. */
+  model: string;
+}
+
+interface Open {
+  passage: Passage;
+  placed: () => void;
+}
+
+const LIMITS = {
+  connectionBytes: 64 * 1024 * 1024,
+  http2WindowBytes: 64 * 1024 * 1024,
+  streamIdleTimeoutMs: 0,
+};
+const EVENT_STREAM = { "content-type": "text/event-stream" };
+const FIRST_CHUNK = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}\n\n`;
+
+function lastChunks({ promptTokens, cachedTokens, outputTokens }: ReportedUsage): string {
+  const usage = {
+    prompt_tokens: promptTokens,
+    completion_tokens: outputTokens,
+    total_tokens: promptTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
+  };
+  return (
+    `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n` +
+    `data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`
+  );
+}
+
+function numberOf(value: string | undefined): number | null {
+  return value === undefined ? null : Number(value);
+}
+
+export class FilterGateway implements Gateway {
+  private readonly envoy: VirtualEnvoy;
+  private readonly bodies: ChatBodies;
+  private readonly indexes = new Map<string, number>();
+  private readonly open = new Map<Stream, Open>();
+  private readonly streams = new Map<number, Stream>();
+  private readonly startUs: number;
+
+  /** @throws LoadFailure when the filter refuses its configuration */
+  constructor(options: FilterGatewayOptions) {
+    const { wasm, configuration, workers, seed, model, bytesPerToken } = options;
+    const endpoints = Array.from({ length: options.endpoints }, (_, index) => addressOf(index));
+    endpoints.forEach((address, index) => this.indexes.set(address, index));
+    this.bodies = new ChatBodies({ model, bytesPerToken, synthetic: true });
+    this.envoy = new VirtualEnvoy({
+      ...{ wasm, configuration, workers, seed, endpoints },
+      limits: LIMITS,
+      trace: false,
+      keepBodies: false,
+      upstream: { ended: (stream) => this.arrived(stream) },
+    });
+    this.startUs = this.envoy.clock.nowUs;
+  }
+
+  place(passage: Passage, nowMs: number, placed: () => void): void {
+    this.advance(nowMs);
+    const body = Buffer.from(this.bodies.body(passage.session, passage.call));
+    const stream = this.envoy.openStream({
+      method: "POST",
+      path: "/v1/chat/completions",
+      headers: { "content-type": "application/json", "content-length": String(body.length) },
+    });
+    this.open.set(stream, { passage, placed });
+    this.streams.set(passage.id, stream);
+    stream.sendChunk(body, true);
+  }
+
+  firstToken(passage: Passage, nowMs: number): void {
+    this.advance(nowMs);
+    this.streams.get(passage.id)?.respondChunk(FIRST_CHUNK);
+  }
+
+  ended(passage: Passage, usage: ReportedUsage | null, nowMs: number): void {
+    this.advance(nowMs);
+    const stream = this.streams.get(passage.id);
+    this.streams.delete(passage.id);
+    if (stream === undefined) return;
+    if (usage === null) stream.resetUpstream();
+    else stream.respondChunk(lastChunks(usage), true);
+  }
+
+  nextMs(): number {
+    if (this.open.size === 0) return Infinity; // Ticks matter to held requests only.
+    return ((this.envoy.clock.nextTimerUs ?? Infinity) - this.startUs) / 1000;
+  }
+
+  advance(nowMs: number): void {
+    this.envoy.advanceTo(this.startUs + Math.round(nowMs * 1000));
+  }
+
+  close(): void {
+    this.envoy.close();
+  }
+
+  /** The whole request has reached an endpoint. */
+  private arrived(stream: Stream): void {
+    const entry = this.open.get(stream);
+    const upstream = stream.upstream;
+    if (entry === undefined || upstream === undefined) return;
+    this.open.delete(stream);
+    const { passage, placed } = entry;
+    passage.endpoint = this.indexes.get(upstream.endpoint.address)!;
+    passage.seenTurn = numberOf(upstream.headers.get("x-smetric-turn"));
+    passage.verifiedTurn = numberOf(upstream.headers.get("x-smetric-verified-turn"));
+    passage.decision = upstream.headers.get("x-smetric-decision") ?? null;
+    stream.respondHeaders(200, EVENT_STREAM);
+    placed();
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replays a plan in virtual time: shipped filter, published policies or stock balancers in front of engines.
+import { setImmediate as breathe } from "node:timers/promises";
+import { Failure } from "../../../../cli/failure.ts";
+import { PRESETS } from "../../../mock-gpu/engine/step-cost.ts";
+import { BASELINE_NAMES, publishedNamed } from "../../baselines/named.ts";
+import { BaselineGateway } from "../../baselines/policy.ts";
+import { STOCK_POLICIES, StockGateway } from "../../baselines/stock.ts";
+import type { ArmRun } from "../../measures/record.ts";
+import { chance } from "../../workloads/random.ts";
+import type { Driver, ReplayPlan, Watcher } from "../driver.ts";
+import { FilterGateway } from "./filter-gateway.ts";
+import type { Gateway } from "./gateway.ts";
+import { Simulation } from "./simulation.ts";
+
+export interface VirtualDriverOptions {
+  /** Path of the compiled filter. */
+  wasm: string;
+  /** Bytes of body per token. */
+  bytesPerToken: number;
+  /** Envoy workers that share the filter's memory. */
+  workers: number;
+}
+
+/** Policies of the filter by name: these run the compiled module. */
+export const FILTER_POLICIES: readonly string[] = [
+  "priced",
+  "sticky",
+  "smetric-v1",
+  "smetric-v2",
+  "lmetric",
+  "agentix",
+];
+
+/** Events between two looks at signals and timers. */
+const EVENTS_PER_TURN = 20_000;
+
+export class VirtualDriver implements Driver {
+  readonly name = "virtual";
+  /** Events of all arms so far: calls, first tokens, ends, engine steps. */
+  events = 0;
+
+  constructor(private readonly options: VirtualDriverOptions) {}
+
+  async run(arm: string, plan: ReplayPlan, watcher: Watcher, signal: AbortSignal): Promise<ArmRun> {
+    const gateway = this.gatewayOf(arm, plan);
+    try {
+      const simulation = new Simulation(arm, plan, gateway, watcher);
+      while (!simulation.advance(EVENTS_PER_TURN)) {
+        await breathe();
+        signal.throwIfAborted();
+      }
+      this.events += simulation.eventCount;
+      return simulation.finish();
+    } finally {
+      gateway.close();
+    }
+  }
+
+  private gatewayOf(arm: string, plan: ReplayPlan): Gateway {
+    const { endpoints, preset } = plan.fleet;
+    const draws = chance(plan.seed, `gateway/${arm}`);
+    const stock = STOCK_POLICIES[arm];
+    if (stock !== undefined) return new StockGateway(stock, endpoints, draws);
+    if (FILTER_POLICIES.includes(arm)) {
+      const { wasm, bytesPerToken, workers } = this.options;
+      const { seed } = plan;
+      const { model } = PRESETS[preset];
+      const configuration = { policy: arm };
+      return new FilterGateway({
+        wasm,
+        configuration,
+        endpoints,
+        workers,
+        seed,
+        bytesPerToken,
+        model,
+      });
+    }
+    const published = publishedNamed(arm, PRESETS[preset].cost);
+    if (published !== null) return new BaselineGateway(published, endpoints, draws);
+    const names = [...FILTER_POLICIES, ...BASELINE_NAMES];
+    throw new Failure(`policy ${arm}: allowed in virtual time are ${names.join(", ")}`);
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workloads by the names that `--trace` takes.
+import { Failure } from "../../../cli/failure.ts";
+import { airlineSource } from "./airline.ts";
+import { madeUpApps } from "./apps.ts";
+import { codingSource } from "./coding-agent.ts";
+import type { SessionSource } from "./session.ts";
+
+export interface WorkloadOptions {
+  seed: number;
+  /** Factor on token counts of made-up text. */
+  tokenScale: number;
+  starts: "genuine" | "resumed" | "all";
+  half?: "even" | "odd";
+}
+
+/** As the trace's own replayer does. */
+const CONTEXT_CAP_TOKENS = 128_000;
+const GAP_CAP_MS = 60_000;
+/** The top quarter of the sessions then hold more than 80 % of the tokens, as SMetric reports of its fleet. */
+const WEIGHT_EXPONENT = -0.9;
+const APPS = 5;
+const HEAD_TOKENS = 15_000;
+
+type Build = (options: WorkloadOptions) => SessionSource;
+
+const WORKLOADS: Record<string, Build> = {
+  "coding-agent": ({ seed, tokenScale, starts, half }) =>
+    codingSource({
+      seed,
+      starts,
+      half,
+      tokenScale,
+      apps: madeUpApps(APPS, Math.round(HEAD_TOKENS * tokenScale)),
+      contextCapTokens: CONTEXT_CAP_TOKENS * tokenScale,
+      callCap: Infinity,
+      gapCapMs: GAP_CAP_MS,
+      weightExponent: WEIGHT_EXPONENT,
+    }),
+  airline: ({ seed }) => airlineSource({ seed, gapCapMs: GAP_CAP_MS }),
+};
+
+export const WORKLOAD_NAMES: readonly string[] = Object.keys(WORKLOADS);
+
+/** @throws Failure for a name that no workload has */
+export function workloadNamed(name: string, options: WorkloadOptions): SessionSource {
+  const build = WORKLOADS[name];
+  if (build === undefined) {
+    throw new Failure(`--trace ${name}: neither a file nor one of ${WORKLOAD_NAMES.join(", ")}`);
+  }
+  return build(options);
+}
