@@ -2,6 +2,7 @@
 // The table of commands. Each command lives in its own file below commands/ and is loaded on use.
 import { Command, CommanderError } from "commander";
 import { addMockGpuFlags, type MockGpuFlags } from "../lab/mock-gpu/flags.ts";
+import type { ReplayOptions } from "./commands/replay.ts";
 import type { StartOptions } from "./commands/start.ts";
 import type { InitOptions } from "./commands/init.ts";
 import { Failure } from "./failure.ts";
@@ -143,6 +144,42 @@ function program(): Command {
     .action(async (options: StartOptions) => {
       const { start } = await import("./commands/start.ts");
       await start(options);
+    });
+
+  cli
+    .command("replay")
+    .description("replay a workload against several policies, on a real Envoy or in virtual time")
+    .option("--trace <name|file>", "workload", "coding-agent")
+    .option("--driver <name>", "envoy (real, time-scaled) or virtual", "virtual")
+    .option("--policies <list>", "arms, separated by commas", "priced,sticky,least-request")
+    .option("--endpoints <n>", "endpoints", "8")
+    .option("--sessions <n>", "closed loop: sessions at any time (default 100)")
+    .option("--rate <r>", "open loop: new sessions per second")
+    .option("--minutes <m>", "simulated minutes; the first third is warm-up", "15")
+    .option("--preset <name>", "GPU and model", "30b-a3b-h20")
+    .option("--kv-tokens <n>", "KV cache of one endpoint in tokens (default: the preset's)")
+    .option(
+      "--global-gbps <g>",
+      "bandwidth of a global KV tier in GB/s for the fleet, 0 = none",
+      "0",
+    )
+    .option("--global-tokens <n>", "size of the global tier in tokens for the fleet")
+    .option("--block-tokens <n>", "tokens per KV block (default 64 in virtual time, 16 on Envoy)")
+    .option("--bytes-per-token <b>", "body bytes per token in virtual time", "0.5")
+    .option("--token-scale <s>", "factor on the trace's token counts", "1")
+    .option(
+      "--starts <kind>",
+      "sessions of the coding-agent trace: genuine, resumed, all",
+      "genuine",
+    )
+    .option("--speedup <s>", "simulated seconds per second on a real Envoy", "12")
+    .option("--gateways <n>", "gateways that share nothing, in virtual time", "1")
+    .option("--seed <n>", "seed of everything random", "1")
+    .option("--json <file>", "write configuration and all measures to a file")
+    .option("--html <file>", "write a page with charts")
+    .action(async (options: ReplayOptions) => {
+      const { replay } = await import("./commands/replay.ts");
+      await replay(options);
     });
 
   return cli;

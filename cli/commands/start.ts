@@ -10,7 +10,8 @@ import { LiveServer } from "../../lab/replay/live/server.ts";
 import { type Measures, measure } from "../../lab/replay/measures/measures.ts";
 import { renderTable } from "../../lab/replay/report/table.ts";
 import { buildFilter } from "../build.ts";
-import { Failure } from "../failure.ts";
+import { interruption } from "../interruption.ts";
+import { wholeNumber } from "../numbers.ts";
 
 export interface StartOptions {
   endpoints: string;
@@ -29,12 +30,6 @@ const ROUNDS = [
   ["round-robin", "session-hash"],
 ];
 const PROGRESS_REAL_MS = 5_000;
-
-function wholeNumber(name: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new Failure(`--${name} ${text}: a whole number from ${least} to ${most} is needed`);
-}
 
 function say(message: string): void {
   process.stderr.write(`${message}\n`);
@@ -101,20 +96,6 @@ async function playAll(
   return results;
 }
 
-/** Resolves when the user asks to stop. */
-function interrupted(): { signal: AbortSignal; wait: Promise<void> } {
-  const controller = new AbortController();
-  const wait = new Promise<void>((resolve) => {
-    for (const name of ["SIGINT", "SIGTERM"] as const) {
-      process.once(name, () => {
-        controller.abort(new Failure("stopped", 130));
-        resolve();
-      });
-    }
-  });
-  return { signal: controller.signal, wait };
-}
-
 export async function start(options: StartOptions): Promise<void> {
   const plan = demoPlan({
     endpoints: wholeNumber("endpoints", options.endpoints, 1, 32),
@@ -122,7 +103,7 @@ export async function start(options: StartOptions): Promise<void> {
     seed: wholeNumber("seed", options.seed, 0, 2 ** 31),
   });
   const port = wholeNumber("port", options.port, 0, 65_535);
-  const stop = interrupted();
+  const stop = interruption();
   await buildFilter();
   await findEnvoy();
   const facts = factsOf(plan);

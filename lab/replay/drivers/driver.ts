@@ -47,6 +47,8 @@ export interface Watcher {
 
 export interface Driver {
   readonly name: "envoy" | "virtual";
+  /** How fast the last run went and where the time went, for the progress line. */
+  speed?(): string;
   /** @throws Failure when the arm cannot be set up */
   run(arm: string, plan: ReplayPlan, watcher: Watcher, signal: AbortSignal): Promise<ArmRun>;
 }

@@ -10,6 +10,8 @@ import type { ArmRun } from "../../measures/record.ts";
 import { chance } from "../../workloads/random.ts";
 import type { Driver, ReplayPlan, Watcher } from "../driver.ts";
 import { FilterGateway } from "./filter-gateway.ts";
+import { GatewayGroup } from "./gateway-group.ts";
+import { GatewayStopwatch } from "./gateway-stopwatch.ts";
 import type { Gateway } from "./gateway.ts";
 import { Simulation } from "./simulation.ts";
 
@@ -20,6 +22,8 @@ export interface VirtualDriverOptions {
   bytesPerToken: number;
   /** Envoy workers that share the filter's memory. */
   workers: number;
+  /** Gateways in front of the fleet. */
+  gateways: number;
 }
 
 /** Policies of the filter by name: these run the compiled module. */
@@ -37,34 +41,46 @@ const EVENTS_PER_TURN = 20_000;
 
 export class VirtualDriver implements Driver {
   readonly name = "virtual";
-  /** Events of all arms so far: calls, first tokens, ends, engine steps. */
-  events = 0;
+  private lastSpeed = "";
 
   constructor(private readonly options: VirtualDriverOptions) {}
 
   async run(arm: string, plan: ReplayPlan, watcher: Watcher, signal: AbortSignal): Promise<ArmRun> {
-    const gateway = this.gatewayOf(arm, plan);
+    const stopwatch = new GatewayStopwatch(this.gatewayOf(arm, plan));
+    const startedAt = performance.now();
     try {
-      const simulation = new Simulation(arm, plan, gateway, watcher);
+      const simulation = new Simulation(arm, plan, stopwatch, watcher);
       while (!simulation.advance(EVENTS_PER_TURN)) {
         await breathe();
         signal.throwIfAborted();
       }
-      this.events += simulation.eventCount;
+      const spentMs = performance.now() - startedAt;
+      this.lastSpeed = stopwatch.report(simulation.eventCount, spentMs);
       return simulation.finish();
     } finally {
-      gateway.close();
+      stopwatch.close();
     }
   }
 
+  speed(): string {
+    return this.lastSpeed;
+  }
+
   private gatewayOf(arm: string, plan: ReplayPlan): Gateway {
+    const { gateways } = this.options;
+    const all = Array.from({ length: gateways }, (_, index) => this.oneGateway(arm, plan, index));
+    if (all.length === 1) return all[0]!;
+    return new GatewayGroup(all, chance(plan.seed, "gateways"));
+  }
+
+  private oneGateway(arm: string, plan: ReplayPlan, index: number): Gateway {
     const { endpoints, preset } = plan.fleet;
-    const draws = chance(plan.seed, `gateway/${arm}`);
+    const draws = chance(plan.seed, `gateway/${arm}/${index}`);
     const stock = STOCK_POLICIES[arm];
     if (stock !== undefined) return new StockGateway(stock, endpoints, draws);
     if (FILTER_POLICIES.includes(arm)) {
       const { wasm, bytesPerToken, workers } = this.options;
-      const { seed } = plan;
+      const seed = plan.seed * 64 + index;
       const { model } = PRESETS[preset];
       const configuration = { policy: arm };
       return new FilterGateway({
