@@ -8,6 +8,8 @@ export const MAX_CANDIDATES: i32 = 64;
 export class Loads {
   count: i32 = 0;
   slots: StaticArray<i32> = new StaticArray<i32>(MAX_CANDIDATES);
+  /** Hash of each endpoint's address: unlike slots the same in every gateway. */
+  endpoints: StaticArray<u64> = new StaticArray<u64>(MAX_CANDIDATES);
   /** b: requests in flight. */
   inFlight: StaticArray<i32> = new StaticArray<i32>(MAX_CANDIDATES);
   /** q: uncached prefill tokens sent whose first byte has not come back. */
@@ -20,6 +22,8 @@ export class Loads {
   horizonMs: StaticArray<u64> = new StaticArray<u64>(MAX_CANDIDATES);
   /** This request's head (tools, system text) was served by the endpoint not long ago; false where unknown. */
   headServed: StaticArray<bool> = new StaticArray<bool>(MAX_CANDIDATES);
+  /** The endpoint is in another gateway's share: new sessions go there only when no other is left. */
+  foreign: StaticArray<bool> = new StaticArray<bool>(MAX_CANDIDATES);
   /** False while the cluster has endpoints that have not served yet: Envoy then places first turns. */
   complete: bool = false;
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that admission knows of one endpoint, and its form as one value of a table.
+import { Capacity } from "./capacity";
+import { ENTRY_BYTES, LruStack, MAX_ENTRIES } from "./lru-stack";
+import { RefillRate } from "./refill-rate";
+import { Window } from "./window";
+
+/** First word of a saved state: another layout gets another number. */
+const LAYOUT: u32 = 0x534d0001;
+const HEAD_BYTES: i32 = 40;
+
+/** A copy of which less than this share is left is gone. */
+const GONE_SHARE: f64 = 0.5;
+
+export class EndpointState {
+  readonly stack: LruStack = new LruStack();
+  readonly capacity: Capacity = new Capacity();
+  readonly window: Window = new Window();
+  readonly refill: RefillRate = new RefillRate();
+
+  /** The endpoint failed or was restarted: its cache is empty, its size has not changed. */
+  clear(): void {
+    this.stack.clear();
+    this.capacity.clear();
+  }
+
+  /** Predicted cached tokens of a session of which `expected` are to be reused. Leaves its distance in the stack. */
+  warmTokens(session: u64, expected: f64): f64 {
+    if (!this.stack.measure(session)) return 0;
+    return min(expected, max(0, this.capacity.tokens - this.stack.high));
+  }
+
+  /** Room for so many tokens of a session. An empty endpoint always takes one, so nothing waits for ever. */
+  fits(tokens: f64): bool {
+    const resident = this.stack.residentTokens;
+    return resident + tokens <= this.window.tokens || resident < 1;
+  }
+
+  /** Waiting sessions whose copy newer ones have pushed out count no longer. */
+  dropGone(): void {
+    const stack = this.stack;
+    let above: f64 = 0;
+    for (let i = 0; i < stack.count; i++) {
+      if (stack.inFlight(i)) above += stack.tokensOf(i);
+    }
+    for (let i = stack.count - 1; i >= 0; i--) {
+      if (stack.inFlight(i)) continue;
+      const tokens = stack.tokensOf(i);
+      if (this.capacity.tokens - above < GONE_SHARE * tokens) stack.uncount(i);
+      above += tokens;
+    }
+  }
+
+  /** Bytes that `save` writes, at most about 9 KiB. */
+  get savedBytes(): i32 {
+    return (
+      HEAD_BYTES +
+      this.capacity.savedBytes +
+      this.refill.savedBytes +
+      this.stack.count * ENTRY_BYTES
+    );
+  }
+
+  save(to: usize): void {
+    store<u32>(to, LAYOUT);
+    store<u32>(to, this.window.limited ? 1 : 0, 4);
+    store<f64>(to, this.window.tokens, 8);
+    store<f64>(to, this.window.lostTokens, 16);
+    store<f64>(to, this.window.probe, 24);
+    store<i32>(to, this.stack.count, 32);
+    store<u32>(to, 0, 36);
+    to += HEAD_BYTES;
+    this.capacity.save(to);
+    to += this.capacity.savedBytes;
+    this.refill.save(to);
+    to += this.refill.savedBytes;
+    this.stack.save(to);
+  }
+
+  /** Takes over what `save` wrote. False where the bytes are none of ours: the state is then empty. */
+  restore(from: usize, size: i32): bool {
+    if (this.tryRestore(from, size)) return true;
+    this.clear();
+    return false;
+  }
+
+  private tryRestore(from: usize, size: i32): bool {
+    if (size < HEAD_BYTES || load<u32>(from) != LAYOUT) return false;
+    const entries = load<i32>(from, 32);
+    if (entries < 0 || entries > MAX_ENTRIES) return false;
+    this.window.limited = load<u32>(from, 4) != 0;
+    this.window.tokens = load<f64>(from, 8);
+    this.window.lostTokens = load<f64>(from, 16);
+    this.window.probe = load<f64>(from, 24);
+    let at = HEAD_BYTES;
+    const capacityBytes = this.capacity.restore(from + <usize>at, size - at);
+    if (capacityBytes == 0) return false;
+    at += capacityBytes;
+    const refillBytes = this.refill.restore(from + <usize>at, size - at);
+    if (refillBytes == 0) return false;
+    at += refillBytes;
+    if (size - at < entries * ENTRY_BYTES) return false;
+    this.stack.restore(from + <usize>at, entries);
+    return true;
+  }
+}
