@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One GPU that serves one model, step by step, on a clock that its caller owns.
 import { type EngineCounters, newCounters } from "./counters.ts";
+import { type Simulation } from "./cluster.ts";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { EngineRequest, promptLength, type RequestInit } from "./request.ts";
 import { type Batch, Scheduler } from "./scheduler.ts";
@@ -22,7 +23,7 @@ export class EngineRefusal extends Error {
  * that the caller itself does. The engine is deterministic: the same calls give the same events.
  * Requests submitted at the same instant share the first step.
  */
-export class Engine {
+export class Engine implements Simulation {
   readonly options: ResolvedOptions;
   readonly counters: EngineCounters = newCounters();
   private readonly scheduler: Scheduler;
@@ -55,10 +56,13 @@ export class Engine {
     return this.scheduler.pool.evictions;
   }
 
-  /** Context tokens of all requests that run. */
-  get runningTokens(): number {
+  /** Context tokens of all requests, running or not. */
+  get residentTokens(): number {
+    const { running, waiting, fetching } = this.scheduler;
     let tokens = 0;
-    for (const request of this.scheduler.running) tokens += request.length;
+    for (const list of [running, waiting, fetching]) {
+      for (const request of list) tokens += request.length;
+    }
     return tokens;
   }
 

@@ -18,12 +18,30 @@ export interface BlockPrompt {
   promptTokens: number;
 }
 
+/** What can be read of a request while it is served and after. Times are engine milliseconds, NaN before. */
+export interface ServedRequest {
+  readonly id: string;
+  readonly promptTokens: number;
+  readonly generated: number;
+  readonly arrivalMs: number;
+  readonly firstScheduledMs: number;
+  readonly firstTokenMs: number;
+  readonly endMs: number;
+  readonly endReason: EndReason | null;
+  readonly cachedTokens: number;
+  readonly localTokens: number;
+  readonly fetchedTokens: number;
+  readonly computedTokens: number;
+  readonly recomputedTokens: number;
+  readonly preemptions: number;
+}
+
 /** Where an engine reports progress. All times are the engine's own milliseconds. */
 export interface RequestSink {
   /** `count` more tokens; the first call is the first token. */
-  tokens?(request: EngineRequest, count: number, nowMs: number): void;
+  tokens?(request: ServedRequest, count: number, nowMs: number): void;
   /** Exactly once per request. */
-  end?(request: EngineRequest, nowMs: number): void;
+  end?(request: ServedRequest, nowMs: number): void;
 }
 
 /** KV of the whole prompt, computed by another engine and pulled over a link. */
@@ -56,7 +74,7 @@ export type RequestState = "waiting" | "fetching" | "running" | "finished";
 export type EndReason = "done" | "aborted";
 
 /** A request as the engine sees it. Read it freely; only the engine writes. */
-export class EngineRequest {
+export class EngineRequest implements ServedRequest {
   readonly id: string;
   readonly promptTokens: number;
   readonly outputTokens: number;

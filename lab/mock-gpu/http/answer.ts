@@ -115,6 +115,14 @@ export function planAnswer(answer: Answer, maxTokens: number): AnswerPlan {
   };
 }
 
+/** Generated tokens given as ids, for comparisons with a real engine; what they say does not matter. */
+export function planTokenIds(tokenIds: Int32Array): AnswerPlan {
+  const text = inventText(tokenIds.length, randomFrom(1));
+  const deltas: (Delta | null)[] = new Array<null>(tokenIds.length).fill(null);
+  deltas[0] = { kind: "text", text };
+  return { answer: { text, toolCalls: [] }, tokenIds, deltas, finishReason: "length" };
+}
+
 function layText(text: string, tokens: TokenList, deltas: (Delta | null)[]): void {
   const ends: number[] = [];
   tokenize(text, tokens, ends);

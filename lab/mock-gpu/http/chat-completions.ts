@@ -15,7 +15,8 @@ import { completionTokens, usageOf } from "./usage.ts";
 export async function chatCompletions(gpu: Gpu, exchange: Exchange): Promise<void> {
   const body = exchange.json();
   const conversation = readChat(body);
-  const answers = await startAnswers(gpu, exchange, body, conversation, renderPrompt(conversation));
+  const prompts = [renderPrompt(conversation)];
+  const answers = await startAnswers(gpu, exchange, { body, conversation, prompts });
   if (answers === null) return;
   const reply = new ChatReply(gpu, exchange, body, answers);
   if (body["stream"] === true) reply.stream();

@@ -23,6 +23,8 @@ export interface Controls {
   outputTokens: number | null;
   /** Exact answer: `mock_answer` in the body or `x-mock-answer` (base64 of the same JSON). */
   answer: Answer | null;
+  /** Exact generated token ids, `mock_output_token_ids` in the body. */
+  outputTokenIds: Int32Array | null;
   /** Call tools until this many results stand after the last user message, `x-mock-tool-rounds`. */
   toolRounds: number;
 }
@@ -40,6 +42,7 @@ export function readControls(exchange: Exchange, body: Json, defaultToolRounds: 
     choices: positive(body["n"]) ?? 1,
     outputTokens: positive(Number(exchange.header("x-mock-output-tokens"))),
     answer: readAnswer(body["mock_answer"] ?? decodeAnswer(exchange.header("x-mock-answer"))),
+    outputTokenIds: readTokenIds(body["mock_output_token_ids"]),
     toolRounds: Number(exchange.header("x-mock-tool-rounds") ?? defaultToolRounds) || 0,
   };
 }
@@ -96,6 +99,12 @@ function positive(value: unknown): number | null {
   return typeof value === "number" && Number.isFinite(value) && value >= 1
     ? Math.floor(value)
     : null;
+}
+
+/** Token ids of a JSON list, or null where there is no such list. */
+export function readTokenIds(value: unknown): Int32Array | null {
+  if (!Array.isArray(value) || value.length === 0) return null;
+  return value.every((id) => typeof id === "number") ? Int32Array.from(value) : null;
 }
 
 function decodeAnswer(header: string | undefined): unknown {

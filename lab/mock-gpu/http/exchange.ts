@@ -29,6 +29,10 @@ export class Exchange {
   readonly url: URL;
   /** Headers that every response of this exchange carries. */
   readonly responseHeaders: Record<string, string> = {};
+  /** Shape of error bodies. */
+  errorStyle: "openai" | "anthropic" = "openai";
+  /** Headers that depend on the moment when the response starts. */
+  lateHeaders: () => Record<string, string> = () => ({});
   private readonly hash: Hash = createHash("sha256");
   private readonly leaveListeners: (() => void)[] = [];
 
@@ -107,7 +111,7 @@ export class Exchange {
   start(status: number, headers: Record<string, string>): void {
     if (this.ended || this.response.headersSent) return;
     this.record.status = status;
-    this.response.writeHead(status, { ...headers, ...this.responseHeaders });
+    this.response.writeHead(status, { ...headers, ...this.responseHeaders, ...this.lateHeaders() });
   }
 
   write(data: string | Buffer): void {

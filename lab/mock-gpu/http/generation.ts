@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One answer on its way: tokens come from the engine in steps, deltas go to the wire format.
-import { type EngineRequest, type RequestSink } from "../engine/request.ts";
+import { type RequestSink, type ServedRequest } from "../engine/request.ts";
 import { type AnswerPlan, type Delta } from "./answer.ts";
 
 export interface GenerationListener {
@@ -15,7 +15,7 @@ export interface GenerationListener {
  * merges outputs that its server has not sent yet.
  */
 export class Generation implements RequestSink {
-  request: EngineRequest | null = null;
+  request: ServedRequest | null = null;
   listener: GenerationListener | null = null;
   private produced = 0;
   private delivered = 0;
@@ -24,15 +24,15 @@ export class Generation implements RequestSink {
   constructor(
     readonly plan: AnswerPlan,
     private readonly touched: Set<Generation>,
-    private readonly ended: (request: EngineRequest) => void,
+    private readonly ended: (request: ServedRequest) => void,
   ) {}
 
-  tokens(_request: EngineRequest, count: number): void {
+  tokens(_request: ServedRequest, count: number): void {
     this.produced += count;
     this.touched.add(this);
   }
 
-  end(request: EngineRequest): void {
+  end(request: ServedRequest): void {
     this.done = request.endReason === "done";
     this.ended(request);
   }

@@ -1,34 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // One mock GPU without its sockets: engine, clock, faults, recorder, and the way from prompt to answer.
-import { Engine, EngineRefusal } from "../engine/engine.ts";
+import { EngineRefusal } from "../engine/engine.ts";
 import { type EngineOptions } from "../engine/options.ts";
-import { type EngineRequest } from "../engine/request.ts";
+import { type ServedRequest } from "../engine/request.ts";
 import { PRESETS } from "../engine/step-cost.ts";
 import { type AnswerPlan } from "./answer.ts";
+import { type Backend } from "./backend.ts";
 import { type Exchange, HttpError } from "./exchange.ts";
 import { Faults } from "./faults.ts";
 import { Generation } from "./generation.ts";
 import { GpuMetrics } from "./metrics.ts";
+import { ResponseStore } from "./response-store.ts";
 import { Recorder } from "./recorder.ts";
-import { EngineDriver, WallClock } from "./wall-clock.ts";
+import { type WallClock } from "./wall-clock.ts";
+
+export type EngineDialect = "vllm" | "sglang";
 
 export interface GpuOptions extends EngineOptions {
   /** Name that /v1/models answers and that responses carry. */
   model?: string;
   /** Engine milliseconds per wall millisecond. */
   speedup?: number;
-  /** Report `cached_tokens` (vLLM's --enable-prompt-tokens-details). */
+  /** Whose metric names, priority order and switches; default vllm. */
+  engine?: EngineDialect;
+  /**
+   * Report `cached_tokens`: vLLM's --enable-prompt-tokens-details, SGLang's --enable-cache-report.
+   * Default: on.
+   */
   promptTokensDetails?: boolean;
   /** Report `cached_tokens: 0` as well; vLLM leaves the whole object out when nothing was cached. */
   reportZeroCached?: boolean;
+  /** Keep Responses answers for `previous_response_id` (VLLM_ENABLE_RESPONSES_API_STORE); default: on. */
+  responseStore?: boolean;
   /** Tool results that the model wants to see after a user message before it answers with text. */
   toolRounds?: number;
   /** Records kept by the recorder. */
   recordLimit?: number;
   /** Wall milliseconds after the start during which the engine is not ready (slow start). */
   startDelayMs?: number;
-  /** Shares one engine clock among GPUs; default: a clock of its own. */
-  clock?: WallClock;
 }
 
 /** A prompt ready for the engine. */
@@ -40,76 +49,93 @@ export interface PromptInput {
 }
 
 export class Gpu {
-  readonly engine: Engine;
   readonly recorder: Recorder;
   readonly faults = new Faults();
-  readonly clock: WallClock;
   readonly model: string;
   readonly metrics: GpuMetrics;
+  readonly dialect: EngineDialect;
+  /** Answers of this process that a Responses request may refer to. */
+  readonly responses = new ResponseStore();
   /** Unix seconds; what vLLM calls `created`. */
   readonly startedAt = Math.floor(Date.now() / 1000);
   /** Requests that ended, for whoever counts them. */
-  readonly endListeners: ((request: EngineRequest, plan: AnswerPlan) => void)[] = [];
+  readonly endListeners: ((request: ServedRequest, plan: AnswerPlan) => void)[] = [];
   /** Open exchanges with generation in them, `/load`. */
   inFlight = 0;
   /** Called by a fault that kills the process. */
   onDie: () => void = () => undefined;
-  private readonly driver: EngineDriver;
   private readonly touched = new Set<Generation>();
-  private readonly readyAt: number;
+  private readyAtMs = 0;
   private serial = 0;
 
   constructor(
     readonly options: GpuOptions,
     readonly name: string,
-    /** Survives a death and a revival. */
-    recorder?: Recorder,
+    private readonly backend: Backend,
+    readonly clock: WallClock,
   ) {
-    this.engine = new Engine(options);
-    this.recorder = recorder ?? new Recorder(options.recordLimit);
-    this.clock = options.clock ?? new WallClock(options.speedup);
+    this.recorder = new Recorder(options.recordLimit);
     this.model = options.model ?? PRESETS[options.preset ?? "30b-a3b-h20"].model;
-    this.driver = new EngineDriver(this.engine, this.clock, () => this.deliver());
+    this.dialect = options.engine ?? "vllm";
     this.metrics = new GpuMetrics(this);
-    this.readyAt = performance.now() + (options.startDelayMs ?? 0);
+    this.restart();
+    clock.onAdvance(() => this.deliver());
+  }
+
+  get engine(): Backend["engine"] {
+    return this.backend.engine;
   }
 
   /** False during a slow start. */
   get ready(): boolean {
-    return performance.now() >= this.readyAt;
+    return performance.now() >= this.readyAtMs;
+  }
+
+  /** A new process: nothing cached, and not ready before its start delay is over. */
+  restart(): void {
+    this.engine.clearCache();
+    this.responses.clear();
+    this.readyAtMs = performance.now() + (this.options.startDelayMs ?? 0);
   }
 
   /** An id that is unique here; vLLM takes the client's `x-request-id` where there is one. */
   newId(prefix: string, exchange?: Exchange): string {
     const given = exchange?.header("x-request-id");
     if (given !== undefined) return `${prefix}-${given}`;
-    return `${prefix}-${this.name.replace(/[^0-9a-zA-Z]/g, "")}${(this.serial++).toString(16).padStart(8, "0")}`;
+    const place = this.name.replace(/[^0-9a-zA-Z]/g, "");
+    return `${prefix}-${place}${(this.serial++).toString(16).padStart(8, "0")}`;
+  }
+
+  /** The header wins over the body; what is not a whole number is ignored, as in vLLM. */
+  priorityOf(exchange: Exchange, field: unknown): number {
+    const header = this.dialect === "vllm" ? exchange.header("x-vllm-priority")?.trim() : undefined;
+    const given = typeof field === "number" ? Math.trunc(field) : 0;
+    const priority = header !== undefined && /^[+-]?\d+$/.test(header) ? Number(header) : given;
+    // SGLang ignores a priority where it does not schedule by it; vLLM's engine refuses it.
+    const ignored = this.dialect === "sglang" && this.engine.options.scheduling !== "priority";
+    return ignored ? 0 : priority;
   }
 
   /** Queues one answer. Progress goes to the generation's listener; the client's leaving aborts it. */
   generate(prompt: PromptInput, plan: AnswerPlan, exchange: Exchange): Generation {
     const generation = new Generation(plan, this.touched, (request) => {
-      this.note(request, exchange);
+      note(request, exchange);
       for (const listener of this.endListeners) listener(request, plan);
     });
-    const nowMs = this.driver.present();
+    const nowMs = this.clock.present();
     generation.request = this.submit(prompt, plan, generation, nowMs);
     exchange.record.prompt_tokens = prompt.tokens.length;
     exchange.record.priority = prompt.priority;
     exchange.onLeave(() => this.abort(generation));
-    this.driver.arm();
+    this.clock.arm();
     return generation;
   }
 
-  abort(generation: Generation): void {
+  private abort(generation: Generation): void {
     if (generation.request === null) return;
     generation.listener = null;
-    this.engine.abort(generation.request, this.driver.present());
-    this.driver.arm();
-  }
-
-  close(): void {
-    this.driver.close();
+    this.backend.abort(generation.request, this.clock.present());
+    this.clock.arm();
   }
 
   private submit(
@@ -117,9 +143,9 @@ export class Gpu {
     plan: AnswerPlan,
     sink: Generation,
     nowMs: number,
-  ): EngineRequest {
+  ): ServedRequest {
     try {
-      return this.engine.submit(
+      return this.backend.submit(
         {
           prompt,
           outputTokens: plan.tokenIds.length,
@@ -142,14 +168,13 @@ export class Gpu {
     this.touched.clear();
     for (const generation of due) generation.deliver();
   }
+}
 
-  private note(request: EngineRequest, exchange: Exchange): void {
-    const { record } = exchange;
-    record.cached_tokens = Math.max(0, request.cachedTokens);
-    record.output_tokens += request.generated;
-    record.ttft_ms = Number.isNaN(request.firstTokenMs)
-      ? null
-      : request.firstTokenMs - request.arrivalMs;
-    record.e2e_ms = request.endMs - request.arrivalMs;
-  }
+function note(request: ServedRequest, exchange: Exchange): void {
+  const { record } = exchange;
+  record.cached_tokens = Math.max(0, request.cachedTokens);
+  record.output_tokens += request.generated;
+  const ttftMs = request.firstTokenMs - request.arrivalMs;
+  record.ttft_ms = Number.isNaN(ttftMs) ? null : ttftMs;
+  record.e2e_ms = request.endMs - request.arrivalMs;
 }

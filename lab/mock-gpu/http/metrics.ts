@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GET /metrics in vLLM's names. Times are what a client sees: engine time divided by the speedup.
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { type EngineRequest } from "../engine/request.ts";
+import { type ServedRequest } from "../engine/request.ts";
 import { type AnswerPlan } from "./answer.ts";
 import { type Exchange, HttpError } from "./exchange.ts";
 import { type Gpu } from "./gpu.ts";
@@ -65,7 +65,7 @@ export class GpuMetrics {
     return this.registry.metrics();
   }
 
-  private observe(request: EngineRequest, plan: AnswerPlan): void {
+  private observe(request: ServedRequest, plan: AnswerPlan): void {
     const reason = request.endReason === "aborted" ? "abort" : plan.finishReason;
     this.finished.inc({ finished_reason: reason === "tool_calls" ? "stop" : reason });
     if (request.endReason === "aborted") return;

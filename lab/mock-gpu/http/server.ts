@@ -2,12 +2,16 @@
 // The mock GPU's HTTP server: sockets, routes, and the handle that tests and launchers hold.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo } from "node:net";
-import { type Engine } from "../engine/engine.ts";
+import { Cluster } from "../engine/cluster.ts";
+import { Engine } from "../engine/engine.ts";
+import { type Backend, engineBackend } from "./backend.ts";
 import { Exchange, HttpError, readBody } from "./exchange.ts";
 import { type Faults } from "./faults.ts";
 import { Gpu, type GpuOptions } from "./gpu.ts";
+import { orcaHeaders } from "./orca.ts";
 import { type Recorder } from "./recorder.ts";
 import { findRoute } from "./routes.ts";
+import { WallClock } from "./wall-clock.ts";
 
 export interface MockGpuOptions extends GpuOptions {
   /** Default 127.0.0.1. */
@@ -42,20 +46,29 @@ const BACKLOG = 4096;
 
 /** Starts one mock GPU and answers when it listens. */
 export async function startMockGpu(options: MockGpuOptions = {}): Promise<MockGpu> {
-  const server = new GpuServer(options);
+  const cluster = new Cluster([new Engine(options)]);
+  const clock = new WallClock(cluster, options.speedup);
+  const server = new GpuServer(options, engineBackend(cluster, 0), clock);
+  server.onClose(() => clock.close());
   await server.listen(options.port ?? 0);
   return server;
 }
 
-class GpuServer implements MockGpu {
+/** Sockets around a backend. */
+export class GpuServer implements MockGpu {
   port = 0;
-  private readonly host: string;
   readonly died: Promise<void>;
+  private readonly host: string;
   private reportDeath: () => void = () => undefined;
+  private closeListener: () => void = () => undefined;
   private gpu: Gpu | null = null;
   private server: Server | null = null;
 
-  constructor(private readonly options: MockGpuOptions) {
+  constructor(
+    private readonly options: MockGpuOptions,
+    private readonly backend: Backend,
+    private readonly clock: WallClock,
+  ) {
     this.host = options.host ?? DEFAULT_HOST;
     this.died = new Promise((resolve) => (this.reportDeath = resolve));
   }
@@ -69,15 +82,20 @@ class GpuServer implements MockGpu {
   }
 
   get engine(): Engine {
-    return this.started.engine;
+    return this.backend.engine;
   }
 
   get recorder(): Recorder {
-    return this.started.recorder;
+    return this.listening.recorder;
   }
 
   get faults(): Faults {
-    return this.started.faults;
+    return this.listening.faults;
+  }
+
+  /** Runs when the server is closed for good. */
+  onClose(listener: () => void): void {
+    this.closeListener = listener;
   }
 
   async listen(port: number): Promise<void> {
@@ -92,15 +110,13 @@ class GpuServer implements MockGpu {
     });
     this.server = server;
     this.port = (server.address() as AddressInfo).port;
-    const gpu = new Gpu(this.options, this.address, this.gpu?.recorder);
-    gpu.onDie = () => void this.die().then(this.reportDeath);
-    this.gpu = gpu;
+    this.gpu ??= new Gpu(this.options, this.address, this.backend, this.clock);
+    this.gpu.onDie = () => void this.die().then(this.reportDeath);
   }
 
   async die(): Promise<void> {
     const server = this.server;
     this.server = null;
-    this.gpu?.close();
     if (server === null) return;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeAllConnections();
@@ -108,27 +124,30 @@ class GpuServer implements MockGpu {
   }
 
   async revive(): Promise<void> {
-    if (this.server === null) await this.listen(this.port);
+    if (this.server !== null) return;
+    this.gpu?.restart();
+    await this.listen(this.port);
   }
 
   async close(): Promise<void> {
     await this.die();
+    this.closeListener();
   }
 
-  private get started(): Gpu {
-    if (this.gpu === null) throw new Error("The mock GPU has not been started.");
+  private get listening(): Gpu {
+    if (this.gpu === null) throw new Error("The mock GPU does not listen yet.");
     return this.gpu;
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const gpu = this.started;
+    const gpu = this.listening;
     let exchange: Exchange | null = null;
     try {
       const body = await readBody(request);
       exchange = new Exchange(request, response, body, gpu.name, gpu.recorder);
       exchange.responseHeaders["x-mock-endpoint"] = gpu.name;
-      const route = findRoute(exchange);
-      await route(gpu, exchange);
+      exchange.lateHeaders = orcaHeaders(gpu, exchange);
+      await findRoute(exchange)(gpu, exchange);
     } catch (error) {
       // Without an exchange the client went away in the middle of its body.
       if (exchange !== null) answerError(exchange, error);
@@ -136,12 +155,25 @@ class GpuServer implements MockGpu {
   }
 }
 
+const ANTHROPIC_ERRORS: Record<number, string> = {
+  400: "invalid_request_error",
+  404: "not_found_error",
+  429: "rate_limit_error",
+  503: "overloaded_error",
+};
+
 function answerError(exchange: Exchange, error: unknown): void {
   const known = error instanceof HttpError;
   const status = known ? error.status : 500;
+  const message = error instanceof Error ? error.message : String(error);
+  if (exchange.errorStyle === "anthropic") {
+    const type = ANTHROPIC_ERRORS[status] ?? "api_error";
+    exchange.sendJson(status, { type: "error", error: { type, message } });
+    return;
+  }
   exchange.sendJson(status, {
     error: {
-      message: error instanceof Error ? error.message : String(error),
+      message,
       type: known ? error.type : "InternalServerError",
       param: known ? error.param : null,
       code: status,

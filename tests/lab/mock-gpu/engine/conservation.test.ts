@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Engine } from "../../../../lab/mock-gpu/engine/engine.ts";
 import { type EngineOptions } from "../../../../lab/mock-gpu/engine/options.ts";
-import { type EngineRequest } from "../../../../lab/mock-gpu/engine/request.ts";
+import { type EngineRequest, type ServedRequest } from "../../../../lab/mock-gpu/engine/request.ts";
 import { KvTier } from "../../../../lab/mock-gpu/engine/kv-tier.ts";
 import { SMALL, tokens } from "./workbench.ts";
 
@@ -22,7 +22,7 @@ function random(seed: number): () => number {
 interface Run {
   engine: Engine;
   requests: EngineRequest[];
-  ends: Map<EngineRequest, number>;
+  ends: Map<ServedRequest, number>;
   trace: string[];
 }
 

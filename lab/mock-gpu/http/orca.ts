@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Load in response headers when the request asks for it (ORCA), as vLLM sends it: at the response's start.
+import { type Exchange } from "./exchange.ts";
+import { type Gpu } from "./gpu.ts";
+
+/** Headers to add; empty unless `endpoint-load-metrics-format` is TEXT or JSON. */
+export function orcaHeaders(gpu: Gpu, exchange: Exchange): () => Record<string, string> {
+  const format = exchange.header("endpoint-load-metrics-format")?.toUpperCase();
+  if (format !== "TEXT" && format !== "JSON") return () => ({});
+  return () => {
+    const metrics = {
+      kv_cache_usage_perc: gpu.engine.kvUsage,
+      num_requests_waiting: gpu.engine.waiting,
+    };
+    const text =
+      format === "JSON"
+        ? JSON.stringify({ named_metrics: metrics })
+        : Object.entries(metrics)
+            .map(([name, value]) => `named_metrics.${name}=${value}`)
+            .join(", ");
+    return { "endpoint-load-metrics": `${format} ${text}` };
+  };
+}
