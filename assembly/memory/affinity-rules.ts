@@ -34,13 +34,21 @@ export class Found {
   }
 }
 
+/** The whole history is in the body, as far as it was read: its chain means something. */
 export function isConversation(request: Request): bool {
   const readable = request.reading == Reading.Conversation || request.reading == Reading.Open;
-  return readable && request.turn > 0 && request.boundaryCount > 0;
+  const shown = request.turn > 0 && request.boundaryCount > 0;
+  return readable && shown && !request.historyHeld;
 }
 
 export function isStorable(request: Request): bool {
-  return isConversation(request) && request.reading == Reading.Conversation && !request.ambiguous;
+  return request.reading == Reading.Conversation && request.boundaryCount > 0 && !request.ambiguous;
+}
+
+/** A later request shows this one as ending here: at the end of its list, or before its prefill. */
+export function endsAt(request: Request, at: i32): bool {
+  const last = request.boundaryCount - 1;
+  return at == last || (request.openRun && at == last - 1);
 }
 
 export function keyOf(request: Request, boundary: Boundary): u64 {
@@ -62,7 +70,9 @@ export function isOwn(ref: HomeRef, request: Request): bool {
 /** Tells how much of the request was served before, and which turn that makes it. */
 export function tellPrefix(request: Request, boundary: Boundary, homes: Homes): void {
   if (homes.matchedTurn > 0) {
-    const runs = request.boundaries[request.boundaryCount - 1].runs;
+    let runs = request.boundaries[request.boundaryCount - 1].runs;
+    // A request was served that ended before the open run, so the run is an answer and no prefill.
+    if (request.openRun && !homes.matchedEnd && homes.matchedServed) runs++;
     homes.verifiedTurn = homes.matchedTurn + max(0, runs - boundary.runs);
   }
   if (homes.headDiffers) return;

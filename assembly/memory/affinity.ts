@@ -3,6 +3,7 @@
 import { Boundary, Reading, Request } from "../request/request";
 import { AffinityEntry, ENTRY_BYTES } from "./affinity-entry";
 import {
+  endsAt,
   Found,
   headOf,
   heldTokens,
@@ -85,7 +86,10 @@ export class Affinity {
    */
   find(request: Request, fleet: Fleet, homes: Homes, nowMs: u64): void {
     homes.reset();
-    if (!isConversation(request)) return;
+    if (!isConversation(request)) {
+      if (request.historyHeld) this.continueSession(request, fleet, homes, nowMs);
+      return;
+    }
     const last = request.boundaryCount - 1;
     const shallowest = max(0, last - FIND_READS + 1);
     for (let i = last; i >= shallowest; i--) {
@@ -102,6 +106,10 @@ export class Affinity {
    */
   learn(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): void {
     if (!isStorable(request) || fleet.generationOf(slot) == 0) return;
+    if (request.historyHeld) {
+      this.learnSession(request, fleet, homes, slot, nowMs);
+      return;
+    }
     const stored = this.storeNew(request, fleet, homes, slot, nowMs);
     const promotes = homes.matchedProbation && homes.verifiedTurn > 1 && !homes.matchedEnd;
     if (promotes || homes.shared || homes.matchedEnd) {
@@ -171,7 +179,8 @@ export class Affinity {
     const first = preferredRef(entry, request);
     for (let step = 0; step < MAX_HOMES; step++) {
       const index = step == 0 ? first : 1 - first;
-      const full = homes.shared && isFull(entry, index, homes.matchedEnd);
+      const limited = homes.shared && request.identity.retries == 0;
+      const full = limited && isFull(entry, index, homes.matchedEnd);
       this.found[step].take(entry.ref(index), isOwn(entry.ref(index), request), full);
     }
     for (let step = 0; step < MAX_HOMES; step++) {
@@ -197,7 +206,9 @@ export class Affinity {
   /** The chain knows nothing: the session may have been compacted, and its head may still be cached. */
   private continueSession(request: Request, fleet: Fleet, homes: Homes, nowMs: u64): void {
     const sessions = this.sessions;
-    if (!sessions.find(request, fleet, nowMs) || sessions.headDiffers) return;
+    if (request.identity.isSide || !sessions.find(request, fleet, nowMs)) return;
+    // Server-held history shows no head; elsewhere another head leaves nothing to share.
+    if (sessions.headDiffers && !request.historyHeld) return;
     homes.bySession = true;
     homes.own = true;
     homes.seenTokens = request.headTokens;
@@ -239,7 +250,7 @@ export class Affinity {
     nowMs: u64,
   ): void {
     const boundary = request.boundaries[at];
-    const isEnd = at == request.boundaryCount - 1;
+    const isEnd = endsAt(request, at);
     const key = keyOf(request, boundary);
     const head = headOf(request);
     // Where a session's ends do not come back (a reminder that moves), they stay on probation.
@@ -313,7 +324,8 @@ export class Affinity {
   private drop(key: u64, head: u32): void {
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.table.editFor(key);
-      const index = this.locate(key, head);
+      let index = this.locate(key, head);
+      if (index < 0) index = this.locateAnyHead(key); // A clock in the system text: each turn has its own.
       if (index < 0 || this.entryAt(index).serves > 1) return;
       this.table.remove(index);
       if (this.table.commit() != Write.Conflict) return;
@@ -322,6 +334,7 @@ export class Affinity {
 
   /** While a session stays where it is, its row is written on turns 1, 2, 4, 8, ... only. */
   private learnSession(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): void {
+    if (request.identity.isSide) return;
     const stays = homes.own && !homes.bySession && homes.slots[0] == slot;
     if (stays && popcnt<i32>(request.turn) != 1) return;
     const continues = homes.matchedRuns != NO_MATCH && !homes.matchedEnd;

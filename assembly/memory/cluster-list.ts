@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clusters that any worker has a fleet for, so that a VM without traffic of its own can look after their gauges.
 import { PackedValue } from "./packed-value";
-import { ageMs } from "./roster";
+import { isDue } from "./roster";
 import { SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 
 const MAX_CLUSTERS: i32 = 64;
@@ -35,7 +35,7 @@ export class ClusterList {
 
   /** Reads the list, at most once a second. True when it was read; the names stay until the next call. */
   refresh(nowMs: u64): bool {
-    if (this.readMs != 0 && ageMs(this.readMs, nowMs) < REFRESH_MS) return false;
+    if (!isDue(this.readMs, REFRESH_MS, nowMs)) return false;
     this.readMs = nowMs;
     this.value.edit(0);
     return true;

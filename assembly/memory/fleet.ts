@@ -7,7 +7,7 @@ import { GaugeShares } from "./gauge-shares";
 import { Learned } from "./learned";
 import { Loads, MAX_CANDIDATES } from "./loads";
 import { ModelTable } from "./model-table";
-import { ageMs, MAX_SLOTS, NO_SLOT, Roster } from "./roster";
+import { ageMs, isDue, MAX_SLOTS, NO_SLOT, Roster } from "./roster";
 import { GaugeKind, Gauges, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 import { NumbersTable, SlotNumbers, SLOTS_PER_VALUE } from "./slot-numbers";
 import { tagOf } from "./tags";
@@ -171,9 +171,9 @@ export class Fleet {
     }
   }
 
-  /** Fills `learned` with what answers of a model taught. */
-  recall(learned: Learned, model: u64): void {
-    this.models.recall(learned, model);
+  /** Fills `learned` with what answers of a model taught, as of a tenth of a second ago. */
+  recall(learned: Learned, model: u64, nowMs: u64): void {
+    this.models.recall(learned, model, nowMs);
   }
 
   /**
@@ -192,7 +192,7 @@ export class Fleet {
   /** Lets endpoints leave that have not served for their time to live. Call from the tick. */
   tick(nowMs: u64): void {
     this.shares.tick(nowMs);
-    if (ageMs(this.sweptMs, nowMs) < SWEEP_MS) return;
+    if (!isDue(this.sweptMs, SWEEP_MS, nowMs)) return;
     this.sweptMs = nowMs;
     this.roster.refresh(nowMs);
     for (let first = 0; first < this.roster.end; first += SLOTS_PER_VALUE)
@@ -206,10 +206,18 @@ export class Fleet {
       if (!this.roster.isUsed(slot)) continue;
       const generation = this.roster.generationOf(slot);
       const row = this.numbers.peek(slot, generation);
-      if (row == null || ageMs(<u64>row.servedS * 1_000, nowMs) <= this.endpointTtlMs) continue;
-      this.roster.leave(slot, generation, nowMs);
+      if (row == null) this.restart(slot, generation, nowMs);
+      else if (ageMs(<u64>row.servedS * 1_000, nowMs) <= this.endpointTtlMs) continue;
+      else this.roster.leave(slot, generation, nowMs);
       this.numbers.openFor(first);
     }
+  }
+
+  /** The numbers of an endpoint were lost: its time to live begins anew. */
+  private restart(slot: i32, generation: u16, nowMs: u64): void {
+    this.numbers.editFor(slot);
+    this.numbers.claim(slot, generation).servedS = <u32>(nowMs / 1_000);
+    this.numbers.commit();
   }
 
   private release(homes: Homes, home: i32, nowMs: u64): void {
@@ -245,6 +253,7 @@ export class Fleet {
     for (let i = 0; i < loads.count; i++) {
       if (loads.slots[i] == slot) return;
     }
+    loads.endpoints[loads.count] = this.roster.hashOf(slot);
     loads.slots[loads.count++] = slot;
   }
 

@@ -7,7 +7,7 @@
 // without a beat for LEASE_MS is swept: exactly what its VM had counted is subtracted. A VM that was only asleep
 // notices before it counts again, takes a new seat and adds its share back. Sums are right whatever the order.
 import { PackedValue } from "./packed-value";
-import { ageMs } from "./roster";
+import { ageMs, isDue } from "./roster";
 import { GAUGE_KINDS, GaugeKind, Gauges, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 
 /** Workers, and those of the configuration before that still drain. */
@@ -68,7 +68,7 @@ export class GaugeShares {
 
   /** Adds to the gauges of a slot and to this VM's share of them. */
   add(slot: i32, requests: i64, pendingTokens: i64, contextTokens: i64, nowMs: u64): void {
-    if (this.seat == NO_SEAT || ageMs(this.beatMs, nowMs) > LEASE_MS / 2) this.beat(nowMs, true);
+    if (this.seat == NO_SEAT || isDue(this.beatMs, LEASE_MS / 2, nowMs)) this.beat(nowMs, true);
     this.addToGauges(slot, requests, pendingTokens, contextTokens);
     const share = this.shareOf(slot);
     const row = share.row(slot % SLOTS_PER_SHARE);
@@ -80,7 +80,7 @@ export class GaugeShares {
 
   /** Keeps this VM's seat, if it has one, and sweeps those of dead ones. */
   tick(nowMs: u64): void {
-    if (ageMs(this.beatMs, nowMs) >= BEAT_MS) this.beat(nowMs, this.seat != NO_SEAT);
+    if (isDue(this.beatMs, BEAT_MS, nowMs)) this.beat(nowMs, this.seat != NO_SEAT);
   }
 
   private beat(nowMs: u64, wantsSeat: bool): void {

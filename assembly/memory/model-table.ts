@@ -2,12 +2,15 @@
 // What answers taught, one record per model of a fleet, shared by all workers.
 import { Learned } from "./learned";
 import { PackedValue } from "./packed-value";
+import { isDue } from "./roster";
 import { SharedStore, Write } from "./shared-store";
 import { tagOf } from "./tags";
 
 /** Models and adapters of one cluster; the one unused for longest makes room. */
 const MAX_MODELS: i32 = 16;
 const FORMAT: u16 = 0x0103;
+/** Speeds drift slowly: a pick may use what was read this long ago. */
+const RECALL_MS: u64 = 100;
 
 
 @unmanaged
@@ -23,15 +26,26 @@ const ROW_BYTES: i32 = <i32>offsetof<ModelRow>() + LEARNED_BYTES;
 export class ModelTable {
   private value: PackedValue;
   private defaults: Learned = new Learned();
+  private recalled: Learned = new Learned();
+  private recalledModel: u32 = 0;
+  private recalledMs: u64 = 0;
 
   constructor(store: SharedStore, name: string) {
     this.value = new PackedValue(store, name + ".m", FORMAT, ROW_BYTES, MAX_MODELS);
   }
 
   /** Fills `learned` with what is known of a model: the start values where nothing is. */
-  recall(learned: Learned, model: u64): void {
+  recall(learned: Learned, model: u64, nowMs: u64): void {
+    const tag = tagOf(model);
+    if (tag == this.recalledModel && !isDue(this.recalledMs, RECALL_MS, nowMs)) {
+      learned.copyFrom(this.recalled);
+      return;
+    }
     this.value.open(0);
-    this.take(learned, this.find(tagOf(model)));
+    this.take(learned, this.find(tag));
+    this.recalled.copyFrom(learned);
+    this.recalledModel = tag;
+    this.recalledMs = nowMs;
   }
 
   /** Opens a model's record for a change; `save` ends it. */

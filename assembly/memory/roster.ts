@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which endpoint has which slot of a fleet: a shared value, with a copy in each VM.
 import { Gauges, GaugeKind, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
+import { hashText } from "../hash/text";
 import { PackedValue } from "./packed-value";
 
 /** Most endpoints of one cluster. */
@@ -14,14 +15,18 @@ const REFRESH_MS: u64 = 1_000;
 /** But not more often than this: references to endpoints that left stay unresolved for good. */
 const LEAST_REFRESH_MS: u64 = 50;
 
+/** Bytes that hashing may read behind an address. */
+const HASH_SLACK: i32 = 64;
+
 
 @unmanaged
 class RosterRow {
   /** Counts the endpoints that had this slot, never 0. */
   generation: u16;
-  /** Length of the address; 0 = free. */
+  /** Length of the address of the endpoint that has the slot, or had it last. */
   addressSize: u8;
-  reserved: u8;
+  /** 0 = free: the endpoint left. */
+  used: u8;
 }
 
 const ROW_BYTES: i32 = <i32>offsetof<RosterRow>() + ADDRESS_BYTES;
@@ -32,7 +37,8 @@ export class Roster {
   /** Slots in use. */
   known: i32 = 0;
   private value: PackedValue;
-  private copy: StaticArray<u8> = new StaticArray<u8>(0);
+  private copy: StaticArray<u8> = new StaticArray<u8>(HASH_SLACK);
+  private hashes: StaticArray<u64> = new StaticArray<u64>(0);
   private readMs: u64 = 0;
   private lastSlot: i32 = 0;
 
@@ -46,15 +52,20 @@ export class Roster {
 
   /** Reads the shared value again if the copy is old. */
   refresh(nowMs: u64): void {
-    if (this.readMs == 0 || ageMs(this.readMs, nowMs) >= REFRESH_MS) this.reload(nowMs);
+    if (isDue(this.readMs, REFRESH_MS, nowMs)) this.reload(nowMs);
   }
 
   isUsed(slot: i32): bool {
-    return slot >= 0 && slot < this.end && this.row(slot).addressSize != 0;
+    return slot >= 0 && slot < this.end && this.row(slot).used != 0;
   }
 
   generationOf(slot: i32): u16 {
-    return slot >= 0 && slot < this.end ? this.row(slot).generation : 0;
+    return this.isUsed(slot) ? this.row(slot).generation : 0;
+  }
+
+  /** Hash of the address: the same in every gateway. */
+  hashOf(slot: i32): u64 {
+    return this.isUsed(slot) ? this.hashes[slot] : 0;
   }
 
   /** Address as Envoy writes it (`ip:port`); 0 bytes where the slot is free. Valid until the next refresh. */
@@ -63,14 +74,14 @@ export class Roster {
   }
 
   addressSizeOf(slot: i32): i32 {
-    return slot >= 0 && slot < this.end ? <i32>this.row(slot).addressSize : 0;
+    return this.isUsed(slot) ? <i32>this.row(slot).addressSize : 0;
   }
 
   /** Slot of a reference, or NO_SLOT where that endpoint left or its slot has another one by now. */
   resolve(slot: i32, generation: u16, nowMs: u64): i32 {
     if (generation == 0 || slot >= MAX_SLOTS) return NO_SLOT;
     if (this.holds(slot, generation)) return slot;
-    if (ageMs(this.readMs, nowMs) < LEAST_REFRESH_MS) return NO_SLOT;
+    if (!isDue(this.readMs, LEAST_REFRESH_MS, nowMs)) return NO_SLOT;
     this.reload(nowMs);
     return this.holds(slot, generation) ? slot : NO_SLOT;
   }
@@ -95,13 +106,17 @@ export class Roster {
       this.takeCopy(nowMs);
       const taken = this.find(address, size);
       if (taken != NO_SLOT) return taken;
-      const slot = this.freeSlot();
+      const former = this.formerSlot(address, size);
+      const slot = former != NO_SLOT ? former : this.freeSlot();
       if (slot == NO_SLOT) return NO_SLOT;
       this.value.extend(slot + 1);
       const row = changetype<RosterRow>(this.value.row(slot));
-      row.generation = row.generation == 0xffff ? 1 : row.generation + 1;
-      row.addressSize = <u8>size;
-      memory.copy(changetype<usize>(row) + offsetof<RosterRow>(), address, <usize>size);
+      row.used = 1;
+      if (former == NO_SLOT) {
+        row.generation = row.generation == u16.MAX_VALUE ? 1 : row.generation + 1;
+        row.addressSize = <u8>size;
+        memory.copy(changetype<usize>(row) + offsetof<RosterRow>(), address, <usize>size);
+      }
       const outcome = this.value.commit();
       if (outcome == Write.Conflict) continue;
       if (outcome == Write.Failed) return NO_SLOT;
@@ -117,8 +132,8 @@ export class Roster {
       this.value.edit(0);
       if (slot < 0 || slot >= this.value.count) return;
       const row = changetype<RosterRow>(this.value.row(slot));
-      if (row.generation != generation || row.addressSize == 0) break;
-      row.addressSize = 0;
+      if (row.generation != generation || row.used == 0) break;
+      row.used = 0;
       if (this.value.commit() != Write.Conflict) break;
     }
     this.reload(nowMs);
@@ -133,16 +148,32 @@ export class Roster {
   private takeCopy(nowMs: u64): void {
     const count = this.value.count;
     const size = count * ROW_BYTES;
-    if (this.copy.length < size) this.copy = new StaticArray<u8>(size + (size >> 1));
+    if (this.copy.length < size + HASH_SLACK) {
+      this.copy = new StaticArray<u8>(size + (size >> 1) + HASH_SLACK);
+      this.hashes = new StaticArray<u64>(this.copy.length / ROW_BYTES);
+    }
     memory.copy(changetype<usize>(this.copy), this.value.row(0), <usize>size);
     this.end = count;
     this.known = 0;
     for (let slot = 0; slot < count; slot++) {
       const row = this.row(slot);
-      if (<i32>row.addressSize > ADDRESS_BYTES || row.generation == 0) row.addressSize = 0;
-      if (row.addressSize != 0) this.known++;
+      const size = <i32>row.addressSize;
+      if (size == 0 || size > ADDRESS_BYTES || row.generation == 0) row.used = 0;
+      if (row.used == 0) continue;
+      this.known++;
+      this.hashes[slot] = hashText(this.addressOf(slot), size);
     }
     this.readMs = nowMs;
+  }
+
+  /** Slot that the endpoint had before it left: what is known of it may still hold. */
+  private formerSlot(address: usize, size: i32): i32 {
+    for (let slot = 0; slot < this.end; slot++) {
+      const row = this.row(slot);
+      if (row.used != 0 || <i32>row.addressSize != size || row.generation == 0) continue;
+      if (memory.compare(this.addressOf(slot), address, <usize>size) == 0) return slot;
+    }
+    return NO_SLOT;
   }
 
   /** The first free slot that no stream of an earlier endpoint still counts at, else the first free one. */
@@ -175,4 +206,9 @@ export class Roster {
 /** Clocks of workers differ by little; what lies in the future is new. */
 export function ageMs(thenMs: u64, nowMs: u64): u64 {
   return nowMs > thenMs ? nowMs - thenMs : 0;
+}
+
+/** What this VM itself did at `thenMs` (0 = never) is due again, also after its clock was set back. */
+export function isDue(thenMs: u64, periodMs: u64, nowMs: u64): bool {
+  return thenMs == 0 || nowMs < thenMs || nowMs - thenMs >= periodMs;
 }

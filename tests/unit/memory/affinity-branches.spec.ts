@@ -45,6 +45,18 @@ describe("a request that came before", () => {
     }
   });
 
+  it("goes home as often as the client says that it tries again", () => {
+    const worker = fleetOf(4);
+    const talk = new Talk(1);
+    for (let i = 0; i < 6; i++) {
+      talk.retries = i;
+      worker.serve(talk, 3, NOW);
+    }
+    const homes = worker.find(talk, NOW);
+    expect(homes.count).toBe(1);
+    expect(homes.slots[0]).toBe(3);
+  });
+
   it("goes home again when its twins are long past", () => {
     const worker = fleetOf(4);
     const talk = new Talk(1);
@@ -91,6 +103,55 @@ describe("a request that came before", () => {
       expect(homes.count).toBe(1);
       expect(homes.verifiedTurn).toBe(3);
     }
+  });
+});
+
+describe("a request that ends in words of the model", () => {
+  it("is no turn further for a prefill, and its answer verifies", () => {
+    const worker = fleetOf(2);
+    const talk = new Talk(1);
+    talk.prefill = 2;
+    worker.serve(talk, 1, NOW);
+    expect(worker.homes.verifiedTurn).toBe(1);
+    let homes = worker.find(talk, NOW);
+    expect(homes.verifiedTurn).toBe(1);
+    expect(homes.prefixTokens[0]).toBe(1_200);
+    talk.prefill = 0;
+    homes = worker.find(talk.step(22, 3), NOW);
+    expect(homes.verifiedTurn).toBe(2);
+    expect(homes.slots[0]).toBe(1);
+  });
+
+  it("is one turn further where a request was served that ended before them", () => {
+    const worker = fleetOf(2);
+    const talk = new Talk(1);
+    worker.serve(talk, 1, NOW);
+    worker.serve(talk.step(2, 3), 1, NOW);
+    talk.prefill = 9;
+    const homes = worker.find(talk, NOW);
+    expect(homes.verifiedTurn).toBe(3);
+    expect(homes.slots[0]).toBe(1);
+  });
+});
+
+describe("a request without its history", () => {
+  it("goes where its session was, and its words alone lead nowhere", () => {
+    const worker = fleetOf(3);
+    const talk = new Talk(1);
+    talk.historyHeld = true;
+    talk.session = 4;
+    expect(worker.find(talk, NOW).count).toBe(0);
+    worker.serve(talk, 2, NOW);
+    const next = new Talk(2);
+    next.historyHeld = true;
+    next.session = 4;
+    next.head = 0;
+    const homes = worker.find(next, NOW);
+    expect(homes.count).toBe(1);
+    expect(homes.slots[0]).toBe(2);
+    expect(homes.bySession).toBe(true);
+    const other = new Talk(1);
+    expect(worker.find(other, NOW).count).toBe(0);
   });
 });
 
@@ -253,6 +314,35 @@ describe("a session that changes", () => {
     const compacted = new Talk(500);
     compacted.session = 9;
     expect(worker.find(compacted, NOW + 3 * SECOND).slots[0]).toBe(2);
+  });
+
+  it("is not touched by a request that says to be a side request", () => {
+    const worker = fleetOf(3);
+    const talk = new Talk(1);
+    talk.session = 9;
+    worker.serve(talk, 2, NOW);
+    const probe = new Talk(700);
+    probe.session = 9;
+    probe.isSide = true;
+    probe.stepTokens = 9_000;
+    expect(worker.find(probe, NOW).count).toBe(0);
+    worker.serve(probe, 0, NOW);
+    const compacted = new Talk(500);
+    compacted.session = 9;
+    expect(worker.find(compacted, NOW).slots[0]).toBe(2);
+  });
+
+  it("leaves nothing behind when its head changes with every call", () => {
+    const worker = aWorker(1);
+    const slot = worker.enroll("10.0.0.1:8000", NOW);
+    const talk = new Talk(1);
+    for (let turn: u64 = 1; turn <= 40; turn++) {
+      talk.head = 1_000 + turn;
+      worker.serve(talk, slot, NOW + turn * SECOND);
+      if (turn > 1) expect(worker.homes.verifiedTurn).toBe(<i32>turn);
+      talk.step(turn * 10, turn * 10 + 1);
+    }
+    expect(worker.store.shared.bytes).toBeLessThan(2_000);
   });
 
   it("leads nowhere by its key once the client said that it is over", () => {

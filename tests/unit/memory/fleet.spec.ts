@@ -89,10 +89,10 @@ describe("the fleet", () => {
     for (let i = 0; i < 1_000; i++) {
       const slot = worker.enroll(endpoint(i), now);
       expect(slot).toBe(0);
+      expect(<i32>worker.fleet.generationOf(slot)).toBe(i + 1);
       for (let k = 0; k < 3; k++) worker.fleet.disobeyed(slot, now);
       now += 1_000;
     }
-    expect(worker.fleet.generationOf(0)).toBe(1_000);
   });
 
   it("holds 1,024 endpoints and refuses more", () => {
@@ -121,6 +121,18 @@ describe("the fleet", () => {
     expect(homes.count).toBe(0);
     expect(homes.verifiedTurn).toBe(2);
     expect(homes.seenTokens).toBeGreaterThan(0);
+  });
+
+  it("knows an endpoint again that was away for a while", () => {
+    const worker = aWorker();
+    const slot = worker.enroll(endpoint(1), NOW);
+    const talk = new Talk(1);
+    worker.serve(talk, slot, NOW);
+    talk.step(2, 3);
+    for (let k = 0; k < 3; k++) worker.fleet.disobeyed(slot, NOW);
+    expect(worker.find(talk, NOW).count).toBe(0);
+    expect(worker.enroll(endpoint(1), NOW + 1_000)).toBe(slot);
+    expect(worker.find(talk, NOW + 1_000).count).toBe(1);
   });
 
   it("keeps an endpoint whose pins are obeyed now and then", () => {
@@ -289,9 +301,9 @@ describe("what is known of an endpoint", () => {
     workers[0].fleet.beginLesson(learned, 1);
     learned.uncachedSeconds = 5e-5;
     expect(workers[0].fleet.endLesson(learned, 1, NOW)).toBe(true);
-    workers[1].fleet.recall(learned, 2);
+    workers[1].fleet.recall(learned, 2, NOW);
     expect(learned.uncachedSeconds).toBe(1e-4);
-    workers[1].fleet.recall(learned, 1);
+    workers[1].fleet.recall(learned, 1, NOW);
     expect(learned.uncachedSeconds).toBe(5e-5);
   });
 
@@ -308,7 +320,7 @@ describe("what is known of an endpoint", () => {
     workers[0].fleet.beginLesson(mine, 1);
     mine.reports += 1;
     expect(workers[0].fleet.endLesson(mine, 1, NOW)).toBe(true);
-    workers[1].fleet.recall(theirs, 1);
+    workers[1].fleet.recall(theirs, 1, NOW);
     expect(theirs.reports).toBe(2);
   });
 });

@@ -64,6 +64,11 @@ export class Talk {
   session: u64 = 0;
   reading: Reading = Reading.Conversation;
   ambiguous: bool = false;
+  /** Words that the client puts into the model's mouth at the end; 0 = none. */
+  prefill: u64 = 0;
+  historyHeld: bool = false;
+  retries: i32 = 0;
+  isSide: bool = false;
   /** Tokens of each client item and each run. */
   stepTokens: u32 = 100;
 
@@ -104,6 +109,10 @@ export class Talk {
     request.model = this.model;
     request.session = this.session;
     request.ambiguous = this.ambiguous;
+    request.openRun = this.prefill != 0;
+    request.historyHeld = this.historyHeld;
+    request.identity.retries = this.retries;
+    request.identity.isSide = this.isSide;
     request.boundaryCount = 0;
     let chain: u64 = 99;
     let tokens: u32 = 0;
@@ -115,6 +124,10 @@ export class Talk {
       if (run == runs) break;
       chain = mix(chain * 31 + this.answered[run]);
       tokens += this.stepTokens;
+    }
+    if (this.prefill != 0) {
+      tokens += this.stepTokens;
+      addBoundary(request, mix(chain * 31 + this.prefill), runs, tokens, tokens);
     }
     request.promptTokens = request.headTokens + tokens;
     request.promptBytes = request.promptTokens * 4;
