@@ -17,6 +17,7 @@ import { HostText } from "../host/text";
 import { SharedStore } from "../memory/shared-store";
 import { Meters } from "../metrics/meters";
 import { Outcome } from "../metrics/outcome";
+import { HeaderRules } from "../request/header-rules";
 import { classifyPath, isScanned } from "../request/paths";
 import { RequestReader } from "../request/reader";
 import { AnswerKind } from "../response/answer-kind";
@@ -68,6 +69,8 @@ export class FilterRoot {
 
   private options: Options = new Options();
   private seed: u64 = 0;
+  /** Which headers tell a session, a turn, a parent; in the order in which they are believed. */
+  rules: HeaderRules = new HeaderRules([], "", "", "", "");
   private tenantHeader: HostText = new HostText("");
   private readonly headers: HeaderCursor = new HeaderCursor();
   private readonly store: SharedStore = new EnvoySharedStore();
@@ -88,6 +91,13 @@ export class FilterRoot {
     }
     this.options = options;
     this.seed = this.agreeOnSeed(options.hashSeed);
+    this.rules = new HeaderRules(
+      options.sessionHeaders,
+      options.agentSessionHeader,
+      options.agentTurnHeader,
+      options.agentParentHeader,
+      options.agentFinalHeader,
+    );
     this.tenantHeader = new HostText(options.tenantHeader);
     this.limits = new ListenerLimits(pluginName(), <u32>options.holdCapBytes);
     this.window = new Landing(<u32>options.bodyWindowBytes, WINDOW_MARGIN);
@@ -182,10 +192,20 @@ export class FilterRoot {
   private walkHeaders(turnaround: Turnaround): void {
     const head = this.head;
     const headers = this.headers;
+    const rules = this.rules;
+    const identity = turnaround.request.identity;
     head.reset();
+    identity.reset();
     if (!headers.read(HeaderMapType.Request)) return;
     while (headers.next()) {
       head.note(headers);
+      identity.header(
+        rules,
+        headers.nameAddress,
+        <i32>headers.nameSize,
+        headers.valueAddress,
+        <i32>headers.valueSize,
+      );
       if (this.tenantHeader.equals(headers.nameAddress, headers.nameSize)) {
         const tenant = hashText(headers.valueAddress, <i32>headers.valueSize);
         turnaround.tenant = mix(tenant ^ this.seed);

@@ -143,7 +143,8 @@ export class FilterStream {
     if (this.reader !== null && !this.decided) this.outcome = Outcome.Aborted;
     this.dropReader();
     if (this.decided) this.closeBooks();
-    if (this.root.records) writeRecord(this.turnaround, this.outcome, this.root.nowMs());
+    if (this.root.records)
+      writeRecord(this.turnaround, this.outcome, this.root.rules, this.root.nowMs());
     this.root.meters.countOutcome(this.outcome);
   }
 

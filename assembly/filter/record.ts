@@ -5,6 +5,8 @@ import { HostText } from "../host/text";
 import { outcomeName, Outcome } from "../metrics/outcome";
 import { reasonName } from "../metrics/reason";
 import { dialectName, Request } from "../request/request";
+import { HeaderRules } from "../request/header-rules";
+import { sourceName } from "../request/identity";
 import { Turnaround } from "./turnaround";
 
 /** Filter state `wasm.smetric_record`: `%FILTER_STATE(wasm.smetric_record:PLAIN)%` in an access log. */
@@ -14,7 +16,12 @@ const STATE_NAME = new HostText("smetric_record");
  * Writes the record of a finished stream into its filter state. Allocates one string: it is called once a request
  * and only when the option `record` is on.
  */
-export function writeRecord(turnaround: Turnaround, outcome: Outcome, nowMs: u64): void {
+export function writeRecord(
+  turnaround: Turnaround,
+  outcome: Outcome,
+  rules: HeaderRules,
+  nowMs: u64,
+): void {
   const request = turnaround.request;
   const homes = turnaround.homes;
   const known = request.turn > 0;
@@ -28,6 +35,7 @@ export function writeRecord(turnaround: Turnaround, outcome: Outcome, nowMs: u64
   line += ',"prefix_tokens":' + (homes.count > 0 ? homes.prefixTokens[0] : 0).toString();
   line += ',"prompt_tokens":' + request.promptTokens.toString();
   line += ',"session_key":"' + hex(turnaround.session) + '"';
+  line += ',"session_source":"' + sourceName(request.sessionSource, rules) + '"';
   line += ',"decision":"' + reasonName(turnaround.decision.reason) + '"';
   line += ',"tenant":"' + hex(turnaround.tenant) + '"';
   line += ',"boundaries":' + boundaryList(request);

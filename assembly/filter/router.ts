@@ -9,16 +9,19 @@ import {
 } from "../host/properties";
 import { HeaderMapType } from "../host/status";
 import { hashText } from "../hash/text";
-import { mix } from "../hash/mix";
+import { fold, mix } from "../hash/mix";
 import { Mode, Options } from "../config/options";
 import { Affinity } from "../memory/affinity";
+import { ClusterList } from "../memory/cluster-list";
 import { Fleet } from "../memory/fleet";
+import { HeldAnswers } from "../memory/held-answers";
 import { Learned } from "../memory/learned";
 import { Loads } from "../memory/loads";
 import { MAX_SLOTS, NO_SLOT } from "../memory/roster";
 import { SharedStore } from "../memory/shared-store";
 import { Counter, Meters } from "../metrics/meters";
-import { Reading, Request } from "../request/request";
+import { Reason } from "../metrics/reason";
+import { Dialect, Reading, Request } from "../request/request";
 import { AnswerScanners } from "../response/answer-scanner";
 import { Outcome as Answer } from "../response/outcome";
 import { NO_ENDPOINT } from "../scheduling/decision";
@@ -51,7 +54,11 @@ export class Router {
   readonly scanners: AnswerScanners = new AnswerScanners();
   private readonly vm: u64;
   private readonly loads: Loads = new Loads();
-  private readonly fleets: Map<u64, Fleet> = new Map<u64, Fleet>();
+  private readonly heldAnswers: HeldAnswers;
+  private readonly clusters: ClusterList;
+  // A handful of clusters at most: a walk beats a map.
+  private readonly fleets: Fleet[] = [];
+  private readonly fleetKeys: u64[] = [];
   private readonly endpointTtlMs: u64;
   private chance: u64;
 
@@ -67,6 +74,8 @@ export class Router {
     const affinity = new Affinity(store, options.affinitySessions);
     this.affinity = affinity;
     this.teacher = new Teacher(options, affinity, meters);
+    this.heldAnswers = new HeldAnswers(store, options.affinitySessions);
+    this.clusters = new ClusterList(store);
     this.vm = vm;
     const routing = new RoutingOptions();
     routing.firstTurn = options.firstTurn;
@@ -82,22 +91,30 @@ export class Router {
   /** Decides the request of a stream and tells Envoy; called once, while its headers can still be written. */
   decide(turnaround: Turnaround, nowMs: u64): void {
     const request = turnaround.request;
-    if (request.turn == 0) return; // Not a conversation: forwarded as it came.
     const fleet = this.fleetOfRoute();
-    turnaround.fleet = fleet;
+    turnaround.fleet = fleet; // Load counts for what is no conversation, too.
+    if (request.turn == 0) return; // Forwarded as it came.
     turnaround.session = sessionOf(request);
-    const homes = turnaround.homes;
-    const decision = turnaround.decision;
-    if (fleet !== null) {
-      fleet.noteMembers(<i32>readInteger(NUM_ENDPOINTS, 0));
-      this.affinity.find(request, fleet, homes, nowMs);
-      const chance = this.nextChance();
-      fleet.load(this.loads, request, homes, nowMs, chance);
-      fleet.recall(this.learned, request.model);
-      this.policy.pick(request, homes, this.loads, nowMs, chance, decision);
-    }
+    if (fleet !== null) this.pick(turnaround, fleet, nowMs);
     this.countDecision(turnaround);
     if (!this.observes) this.tell(turnaround, nowMs);
+  }
+
+  private pick(turnaround: Turnaround, fleet: Fleet, nowMs: u64): void {
+    const request = turnaround.request;
+    const homes = turnaround.homes;
+    const decision = turnaround.decision;
+    fleet.noteMembers(<i32>readInteger(NUM_ENDPOINTS, 0));
+    this.affinity.find(request, fleet, homes, nowMs);
+    const chance = this.nextChance();
+    fleet.load(this.loads, request, homes, nowMs, chance);
+    const holder = this.heldAnswers.find(request.previousResponse, fleet, nowMs);
+    if (holder != NO_SLOT) {
+      decision.set(holder, Reason.Held); // Nobody else can answer: no policy is asked.
+      return;
+    }
+    fleet.recall(this.learned, request.model, nowMs);
+    this.policy.pick(request, homes, this.loads, nowMs, chance, decision);
   }
 
   /**
@@ -109,6 +126,7 @@ export class Router {
     if (fleet === null || !served || !readProperty(UPSTREAM_ADDRESS)) return;
     const slot = fleet.enroll(propertyAddress(), <i32>propertySize(), nowMs);
     turnaround.servedSlot = slot;
+    fleet.served(turnaround.request, turnaround.homes, slot, nowMs);
     const pinned = turnaround.pinned ? turnaround.decision.slot : NO_SLOT;
     if (pinned != NO_SLOT) this.countPin(fleet, pinned, slot, nowMs);
     if (turnaround.flight.slot == slot) return;
@@ -131,11 +149,19 @@ export class Router {
     if (request.reading != Reading.Conversation || request.ambiguous) return;
     turnaround.learned = true;
     this.affinity.learn(request, fleet, turnaround.homes, slot, nowMs);
-    fleet.served(request, turnaround.homes, slot, nowMs);
   }
 
   /** Learns from a finished answer. */
   teach(turnaround: Turnaround, answer: Answer, nowNs: u64, nowMs: u64): void {
+    const fleet = turnaround.fleet;
+    const slot = turnaround.servedSlot;
+    if (fleet === null || slot == NO_SLOT) return;
+    const request = turnaround.request;
+    if (answer.responseId != 0 && request.dialect == Dialect.Responses) {
+      const id = fold(turnaround.tenant, answer.responseId);
+      this.heldAnswers.learn(id, request.previousResponse, fleet, slot);
+    }
+    if (request.identity.isFinal) this.affinity.freeSession(request.session);
     this.teacher.teach(turnaround, answer, nowNs, nowMs);
   }
 
@@ -145,10 +171,17 @@ export class Router {
     if (fleet !== null) fleet.finish(turnaround.flight, nowMs);
   }
 
-  /** Lets endpoints leave that have not served for their time to live. */
+  /**
+   * Lets endpoints leave that have not served for their time to live, and repairs gauges. A VM without traffic of
+   * its own looks after the other workers' fleets too: it may be the only one left after a trap.
+   */
   tick(nowMs: u64): void {
-    const fleets = this.fleets.values();
-    for (let i = 0; i < fleets.length; i++) fleets[i].tick(nowMs);
+    if (this.clusters.refresh(nowMs)) {
+      for (let i = 0; i < this.clusters.count; i++) {
+        this.fleetNamed(this.clusters.nameOf(i), this.clusters.nameSizeOf(i));
+      }
+    }
+    for (let i = 0; i < this.fleets.length; i++) this.fleets[i].tick(nowMs);
   }
 
   /** Writes the decision to a header map: to the upstream, or to the client when the operator wants it there. */
@@ -215,12 +248,20 @@ export class Router {
   /** The fleet of the cluster that the route names now, or null where Envoy does not say. */
   private fleetOfRoute(): Fleet | null {
     if (!readProperty(CLUSTER_NAME)) return null;
-    const key = hashText(propertyAddress(), <i32>propertySize());
-    if (this.fleets.has(key)) return this.fleets.get(key);
-    const name = String.UTF8.decodeUnsafe(propertyAddress(), propertySize());
+    return this.fleetNamed(propertyAddress(), <i32>propertySize());
+  }
+
+  private fleetNamed(address: usize, size: i32): Fleet {
+    const key = hashText(address, size);
+    for (let i = 0; i < this.fleetKeys.length; i++) {
+      if (this.fleetKeys[i] == key) return this.fleets[i];
+    }
+    const name = String.UTF8.decodeUnsafe(address, <usize>size);
+    this.clusters.note(address, size);
     const gauges = new EnvoyGauges(name, MAX_SLOTS);
     const fleet = new Fleet(this.store, gauges, key.toString(16), this.vm, this.endpointTtlMs);
-    this.fleets.set(key, fleet);
+    this.fleetKeys.push(key);
+    this.fleets.push(fleet);
     return fleet;
   }
 

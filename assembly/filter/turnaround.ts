@@ -38,10 +38,12 @@ export class Turnaround {
 
   reset(): void {
     this.fleet = null;
-    this.homes.count = 0;
-    this.homes.verifiedTurn = 1;
+    this.homes.reset();
     this.request.turn = 0;
     this.request.items = 0;
+    this.request.boundaryCount = 0;
+    this.request.promptTokens = 0;
+    this.request.identity.reset();
     this.decision.clear();
     this.tenant = 0;
     this.session = 0;

@@ -12,6 +12,9 @@ import { HostText } from "./text";
 // Envoy's default limit for all headers of a message is 60 KiB; larger ones take a heap block.
 const LANDING_BYTES: u32 = 64 * 1024;
 
+/** Texts are hashed a vector at a time, so that some bytes behind the last one must be readable. */
+const MARGIN: u32 = 128;
+
 // Serialised form: u32 count, then (u32 name size, u32 value size) a pair, then the bytes, each ended by a zero.
 const COUNT_BYTES: usize = 4;
 const SIZES_BYTES: usize = 8;
@@ -19,7 +22,7 @@ const SIZES_BYTES: usize = 8;
 /** One header map, read at once; the cursor walks it. Valid until the next `read`. */
 @final
 export class HeaderCursor {
-  private readonly landing: Landing = new Landing(LANDING_BYTES);
+  private readonly landing: Landing = new Landing(LANDING_BYTES, MARGIN);
   private remaining: u32 = 0;
   private sizes: usize = 0;
   private bytes: usize = 0;
