@@ -27,8 +27,8 @@ const CALL_CAP = 20;
 const GAP_CAP_MS = 30_000;
 /** Room for the contexts of an endpoint's share of the sessions and half as much again, not for all sessions. */
 const KV_TOKENS_PER_SESSION = 22_000;
-const ARRIVALS_WITHIN_MS = 150_000;
-const LIMIT_MS = 660_000;
+const ARRIVALS_WITHIN_MS = 120_000;
+const LIMIT_MS = 600_000;
 
 /** Equal for every arm. */
 export function demoPlan(options: DemoOptions): ReplayPlan {

@@ -105,7 +105,7 @@ function lineChart(
 }
 
 function barChart(canvas: HTMLCanvasElement, endpoints: number): Chart<"bar", number[], string> {
-  const labels = Array.from({ length: endpoints }, (_, index) => `GPU ${index + 1}`);
+  const labels = Array.from({ length: endpoints }, (_, index) => String(index + 1));
   const colors = labels.map((_, index) => ENDPOINT_COLORS[index % ENDPOINT_COLORS.length]!);
   return new Chart(canvas, {
     type: "bar",
@@ -114,7 +114,7 @@ function barChart(canvas: HTMLCanvasElement, endpoints: number): Chart<"bar", nu
       animation: false,
       maintainAspectRatio: false,
       scales: {
-        x: { grid: { display: false }, ticks: { color: css("--quiet") } },
+        x: { grid: { display: false }, ticks: { color: css("--quiet"), maxRotation: 0 } },
         y: {
           min: 0,
           max: 1,
