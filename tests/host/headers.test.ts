@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which headers the filter writes, and which it lets nobody else write.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { CHAT_PATH, Conversation, converse, ENDPOINTS, startGateway, TARGETS } from "./harness.ts";
+
+const pinTo = (address: string): string => Buffer.from(address).toString("base64");
+
+const FORGED = {
+  "x-smetric-turn": "9",
+  "x-smetric-verified-turn": "9",
+  "x-smetric-session": "forged",
+  "x-smetric-prefix-tokens": "9",
+  "x-smetric-decision": "home",
+  "x-smetric-endpoint": pinTo(ENDPOINTS[3]!),
+  "x-smetric-other": "1",
+};
+
+for (const target of TARGETS) {
+  describe(`Headers of the ${target} module`, () => {
+    it("strips what clients forge from requests that are read and from those that pass", async () => {
+      const envoy = await startGateway({ target });
+      const read = converse(envoy, new Conversation("a"), { headers: FORGED });
+      assert.equal(read.upstreamHeaders?.["x-smetric-turn"], "1");
+      assert.equal(read.upstreamHeaders?.["x-smetric-other"], undefined);
+      const passed = envoy.request({ path: "/v1/models", headers: FORGED });
+      for (const name of Object.keys(FORGED)) {
+        assert.equal(passed.upstreamHeaders?.[name], undefined, name);
+      }
+    });
+
+    it("strips a forged header that is repeated many times", async () => {
+      const envoy = await startGateway({ target });
+      const headers = Array.from({ length: 90 }, (_, index): [string, string] => [
+        index % 2 === 0 ? "x-smetric-endpoint" : `X-SMetric-Extra-${index}`,
+        pinTo(ENDPOINTS[index % 4]!),
+      ]);
+      const { upstreamHeaders } = envoy.request({ path: "/v1/models", headers });
+      const left = Object.keys(upstreamHeaders ?? {}).filter((name) =>
+        name.startsWith("x-smetric"),
+      );
+      assert.deepEqual(left, []);
+    });
+
+    it("tells the endpoint what it decided, and the client nothing", async () => {
+      const envoy = await startGateway({ target });
+      const conversation = new Conversation("a");
+      converse(envoy, conversation);
+      const answer = { headers: { "x-smetric-decision": "upstream speaks", "x-other": "1" } };
+      const seen = converse(envoy, conversation.next(1), { response: answer });
+      assert.equal(seen.upstreamHeaders?.["x-smetric-decision"], "home");
+      assert.equal(seen.upstreamHeaders?.["x-smetric-verified-turn"], "2");
+      const names = Object.keys(seen.responseHeaders);
+      assert.deepEqual(
+        names.filter((name) => name.startsWith("x-smetric")),
+        [],
+      );
+      assert.equal(seen.responseHeaders["x-other"], "1");
+    });
+
+    it("tells the client when the operator says so", async () => {
+      const envoy = await startGateway({ target, configuration: { expose_decision: true } });
+      const seen = converse(envoy, new Conversation("a"));
+      assert.equal(seen.responseHeaders["x-smetric-decision"], "first_turn");
+      assert.equal(seen.responseHeaders["x-smetric-endpoint"], undefined);
+    });
+
+    it("writes nothing and holds nothing in observe mode", async () => {
+      const envoy = await startGateway({ target, configuration: { mode: "observe" } });
+      const stream = envoy.openStream({ path: CHAT_PATH });
+      assert.equal(stream.held, false);
+      stream.sendChunk(new Conversation("a").body(), true);
+      const written = Object.keys(stream.upstream!.headers.toObject());
+      assert.deepEqual(
+        written.filter((name) => name.startsWith("x-smetric")),
+        [],
+      );
+      stream.respond();
+    });
+  });
+}
