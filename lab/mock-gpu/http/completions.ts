@@ -32,7 +32,9 @@ function readPrompts(prompt: unknown): Int32Array[] {
   if (typeof prompt === "string") return [textTokens(prompt)];
   const ids = readTokenIds(prompt);
   if (ids !== null) return [ids];
-  if (!Array.isArray(prompt)) throw new HttpError(400, "Field required: prompt");
+  if (!Array.isArray(prompt) || prompt.length === 0) {
+    throw new HttpError(400, "Field required: prompt");
+  }
   return prompt.map((entry) => {
     if (typeof entry === "string") return textTokens(entry);
     const entryIds = readTokenIds(entry);

@@ -13,6 +13,7 @@ import { type Exchange, HttpError } from "./exchange.ts";
 import { isObject, type Json, objectOr, objectsOf, textOr, textOrJson } from "./json.ts";
 
 export interface Controls {
+  /** Longest answer; null = no limit. */
   maxTokens: number | null;
   minTokens: number;
   ignoreEos: boolean;

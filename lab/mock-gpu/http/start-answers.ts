@@ -44,7 +44,9 @@ export async function startAnswers(
   };
   const generations: Generation[] = [];
   for (const tokens of prompts) {
-    for (const plan of plansFor(tokens, request.conversation, controls)) {
+    const room = Math.max(1, gpu.engine.options.maxModelTokens - tokens.length);
+    const limited = { ...controls, maxTokens: Math.min(controls.maxTokens ?? room, room) };
+    for (const plan of plansFor(tokens, request.conversation, limited)) {
       generations.push(gpu.generate({ tokens, ...shared }, plan, exchange));
     }
   }
