@@ -24,6 +24,8 @@ export class Loads {
   headServed: StaticArray<bool> = new StaticArray<bool>(MAX_CANDIDATES);
   /** The endpoint is in another gateway's share: new sessions go there only when no other is left. */
   foreign: StaticArray<bool> = new StaticArray<bool>(MAX_CANDIDATES);
+  /** The fleet is too large to be listed: these are the homes and a sample of the others. */
+  sampled: bool = false;
   /** False while the cluster has endpoints that have not served yet: Envoy then places first turns. */
   complete: bool = false;
 }

@@ -10,7 +10,7 @@ import { Lowest } from "./lowest";
 import { placedByEnvoy, RoutingOptions } from "./options";
 import {
   candidateOf,
-  isVerifiedFollowUp,
+  isFollowUp,
   leaveToEnvoy,
   NO_INDEX,
   placementReason,
@@ -43,7 +43,7 @@ export class Agentix extends Policy {
     decision: Decision,
   ): void {
     this.estimate.reset(request, homes, loads, 0);
-    const home = isVerifiedFollowUp(homes) ? candidateOf(loads, homes.slots[0]) : NO_INDEX;
+    const home = isFollowUp(homes) ? candidateOf(loads, homes.slots[0]) : NO_INDEX;
     const balanced = home == NO_INDEX || this.isShort(request);
     if (!balanced) {
       this.send(home, Reason.Home, request, loads, decision);

@@ -5,7 +5,7 @@ import { Homes } from "../../memory/homes";
 import { Learned } from "../../memory/learned";
 import { Loads, MAX_CANDIDATES } from "../../memory/loads";
 import { Request } from "../../request/request";
-import { candidateOf, isVerifiedFollowUp, NO_INDEX } from "./policy";
+import { candidateOf, isFollowUp, NO_INDEX } from "./policy";
 
 /** Answers without cached tokens, none ever with them, until a tier counts as complete (a wrong 1 costs nothing). */
 export const SILENT_ANSWERS: f64 = 32;
@@ -26,7 +26,7 @@ export class Estimate {
   seen: f64 = 0;
   /** G of this request. */
   share: f64 = 0;
-  /** Row of the endpoint that holds most of a verified follow-up's prefix, or NO_INDEX. */
+  /** Row of the endpoint that holds most of a follow-up's prefix, or NO_INDEX. */
   home: i32 = NO_INDEX;
   private held: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
 
@@ -66,8 +66,8 @@ export class Estimate {
 
   /** Takes over the beliefs that are newer than the last eviction seen at their endpoint. */
   private believe(homes: Homes, loads: Loads): void {
-    const followUp = isVerifiedFollowUp(homes);
-    let most: f64 = 0;
+    const followUp = isFollowUp(homes);
+    let most: f64 = -1;
     for (let k = 0; k < homes.count; k++) {
       const row = candidateOf(loads, homes.slots[k]);
       if (row == NO_INDEX || homes.servedMs[k] <= loads.horizonMs[row]) continue;

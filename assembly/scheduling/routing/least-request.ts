@@ -5,7 +5,7 @@ import { Loads } from "../../memory/loads";
 import { Reason } from "../../metrics/reason";
 import { Request } from "../../request/request";
 import { Decision } from "../decision";
-import { isVerifiedFollowUp, leaveToEnvoy, placementReason, Policy } from "./policy";
+import { isFollowUp, leaveToEnvoy, placementReason, Policy } from "./policy";
 
 /** `argmin b`, b = requests in flight, as Envoy's LEAST_REQUEST counts them over all its streams. */
 export class LeastRequest extends Policy {
@@ -17,10 +17,6 @@ export class LeastRequest extends Policy {
     chance: u64,
     decision: Decision,
   ): void {
-    leaveToEnvoy(
-      request,
-      isVerifiedFollowUp(homes) ? Reason.Spill : placementReason(request),
-      decision,
-    );
+    leaveToEnvoy(request, isFollowUp(homes) ? Reason.Spill : placementReason(request), decision);
   }
 }

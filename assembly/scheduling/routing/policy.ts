@@ -27,9 +27,12 @@ export abstract class Policy {
   ): void;
 }
 
-/** A model item of this conversation was answered here before: its prefix has a home. */
-export function isVerifiedFollowUp(homes: Homes): bool {
-  return homes.count > 0 && homes.verifiedTurn > 1;
+/**
+ * The request continues a session that was served here: by its history, or, where the history was compacted, by
+ * its session key alone (a weak home, which holds the head at most).
+ */
+export function isFollowUp(homes: Homes): bool {
+  return homes.count > 0 && (homes.verifiedTurn > 1 || homes.bySession);
 }
 
 /** Why a request without a home is placed by load: history that nobody here knows, or none at all. */

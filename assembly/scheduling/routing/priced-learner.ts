@@ -36,6 +36,8 @@ export class Lesson {
   outputTokens: f64 = UNKNOWN;
   /** h: prefix believed at the endpoint when the request was sent. */
   heldTokens: f64 = 0;
+  /** Head (tools, system text) of the prompt: any endpoint of the application may have it cached. */
+  headTokens: f64 = 0;
   /** m: prefix served before anywhere behind this gateway. */
   seenTokens: f64 = 0;
   /** The session had been served here before: only then does `seenTokens` mean something. */
@@ -68,7 +70,7 @@ export function isEvicted(learned: Learned, lesson: Lesson): bool {
  * Takes one answer into account. Without reported cached tokens the belief stands in for them, so that speeds
  * are still learned from the time to the first token; the tier's share is then left alone.
  *
- *     x = queued + prompt - cached, fetched = max(0, cached - held)
+ *     held = max(belief, head), x = queued + prompt - cached, fetched = max(0, cached - held)
  *     fetched <= x / 2, x >= 512:  w1 follows (TTFT - 30 ms) / x
  *     else fetched >= 2048:        w2 follows (TTFT - 30 ms - w1 x) / fetched
  *     seen - held > 4096:          G  += 0.1 ((cached - held) / (seen - held) - G)
@@ -90,20 +92,27 @@ export function learnPrices(learned: Learned, lesson: Lesson, share: f64): void 
 }
 
 function believedCached(lesson: Lesson, share: f64): f64 {
-  return lesson.heldTokens + share * max(0, lesson.seenTokens - lesson.heldTokens);
+  const held = localTokens(lesson);
+  return held + share * max(0, lesson.seenTokens - held);
+}
+
+/** What a tier need not have returned: the belief, and the head, which other sessions may have left there. */
+function localTokens(lesson: Lesson): f64 {
+  return max(lesson.heldTokens, lesson.headTokens);
 }
 
 function learnShare(learned: Learned, lesson: Lesson, cached: f64): void {
-  const missing = lesson.seenTokens - lesson.heldTokens;
+  const held = localTokens(lesson);
+  const missing = lesson.seenTokens - held;
   if (!lesson.known || missing <= LEAST_MISSING) return;
-  const returned = min(1, max(0, (cached - lesson.heldTokens) / missing));
+  const returned = min(1, max(0, (cached - held) / missing));
   learned.returnedShare += SHARE_RATE * (returned - learned.returnedShare);
 }
 
 function learnSpeeds(learned: Learned, lesson: Lesson, cached: f64): void {
   if (lesson.ttftSeconds < 0) return;
   const computed = lesson.queuedTokens + lesson.promptTokens - cached;
-  const fetched = max(0, cached - lesson.heldTokens);
+  const fetched = max(0, cached - localTokens(lesson));
   const seconds = lesson.ttftSeconds - BASE_SECONDS;
   if (fetched <= computed / 2) {
     if (computed < LEAST_COMPUTED) return;

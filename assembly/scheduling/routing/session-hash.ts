@@ -7,7 +7,15 @@ import { Reason } from "../../metrics/reason";
 import { Request } from "../../request/request";
 import { Decision } from "../decision";
 import { Estimate } from "./estimate";
-import { isVerifiedFollowUp, leaveToEnvoy, placementReason, Policy, sendTo } from "./policy";
+import {
+  candidateOf,
+  isFollowUp,
+  leaveToEnvoy,
+  NO_INDEX,
+  placementReason,
+  Policy,
+  sendTo,
+} from "./policy";
 
 /**
  * `argmax H(session, endpoint)` (highest random weight, Thaler and Ravishankar 1998). The session is its key, or
@@ -25,13 +33,14 @@ export class SessionHash extends Policy {
     chance: u64,
     decision: Decision,
   ): void {
-    const followUp = isVerifiedFollowUp(homes);
+    const followUp = isFollowUp(homes);
     const key = sessionOf(request);
     if (key == 0 || loads.count == 0 || (!followUp && !loads.complete)) {
       leaveToEnvoy(request, placementReason(request), decision);
       return;
     }
     this.estimate.reset(request, homes, loads, 0);
+    const reason = followUp ? Reason.Home : placementReason(request);
     let best = 0;
     let bestWeight: u64 = 0;
     for (let i = 0; i < loads.count; i++) {
@@ -40,7 +49,9 @@ export class SessionHash extends Policy {
       bestWeight = weight;
       best = i;
     }
-    const reason = followUp ? Reason.Home : placementReason(request);
+    // In a sample another endpoint may weigh most than last time: the session stays where it was.
+    const home = followUp && loads.sampled ? candidateOf(loads, homes.slots[0]) : NO_INDEX;
+    if (home != NO_INDEX) best = home;
     sendTo(loads.slots[best], reason, request, <u32>this.estimate.heldAt(best), decision);
   }
 }

@@ -5,7 +5,7 @@ import { Loads } from "../../memory/loads";
 import { Reason } from "../../metrics/reason";
 import { Request } from "../../request/request";
 import { Decision } from "../decision";
-import { isVerifiedFollowUp, leaveToEnvoy, placementReason, Policy, sendTo } from "./policy";
+import { isFollowUp, leaveToEnvoy, placementReason, Policy, sendTo } from "./policy";
 
 /**
  * `slot = verified turn > 1 ? best home : none`. Session affinity by turn, as in SMetric without its guard
@@ -20,7 +20,7 @@ export class Sticky extends Policy {
     chance: u64,
     decision: Decision,
   ): void {
-    if (!isVerifiedFollowUp(homes)) {
+    if (!isFollowUp(homes)) {
       leaveToEnvoy(request, placementReason(request), decision);
       return;
     }

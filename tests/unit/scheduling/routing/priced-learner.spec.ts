@@ -73,6 +73,22 @@ describe("prices learned from answers", () => {
     expect(learned.returnedShare).toBe(0.45);
   });
 
+  it("take a cached head for local, not for a tier's", () => {
+    const learned = new Learned();
+    const lesson = coldLesson();
+    lesson.promptTokens = 20_000;
+    lesson.headTokens = 14_000;
+    lesson.cachedTokens = 14_000;
+    lesson.ttftSeconds = 0.03 + 0.5;
+    learnPrices(learned, lesson, 0.5);
+    expect(learned.fetchedSeconds).toBe(3e-5);
+    expect(learned.uncachedSeconds).toBe(1e-4 * 0.97);
+    lesson.known = true;
+    lesson.seenTokens = 19_000;
+    learnPrices(learned, lesson, 0.5);
+    expect(learned.returnedShare).toBe(0.45);
+  });
+
   it("fall back on the belief where answers do not tell cached tokens", () => {
     const learned = new Learned();
     const lesson = coldLesson();

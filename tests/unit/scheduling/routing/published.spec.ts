@@ -116,6 +116,20 @@ describe("agentix", () => {
   });
 });
 
+describe("a home known by the session alone", () => {
+  it("is a home to stickiness and a cheap one to leave for a price", () => {
+    const scene = new Scene(2, 30_000).home(0, 0);
+    scene.homes.bySession = true;
+    scene.homes.verifiedTurn = 1;
+    expect(slotBy(PolicyKind.Sticky, scene)).toBe(10);
+    expect(slotBy(PolicyKind.Agentix, scene)).toBe(10);
+    expect(slotBy(PolicyKind.Priced, scene)).toBe(10);
+    scene.load(0, 21_000);
+    expect(slotBy(PolicyKind.Priced, scene)).toBe(11);
+    expect(scene.decision.reason).toBe(Reason.Migrate);
+  });
+});
+
 describe("session-hash", () => {
   it("sends all turns of a session to one endpoint and spreads sessions", () => {
     const scene = new Scene(4, 8_000);
@@ -128,6 +142,15 @@ describe("session-hash", () => {
       counts[slot - 10] += 1;
     }
     for (let i = 0; i < 4; i++) expect(counts[i]).toBeGreaterThan(200);
+  });
+
+  it("leaves a session where it is when only a sample of the fleet is seen", () => {
+    for (let session = 1; session <= 50; session++) {
+      const scene = new Scene(4, 8_000).home(2, 7_000);
+      scene.request.session = <u64>session;
+      scene.loads.sampled = true;
+      expect(slotBy(PolicyKind.SessionHash, scene)).toBe(12);
+    }
   });
 
   it("moves only the sessions of an endpoint that left", () => {
