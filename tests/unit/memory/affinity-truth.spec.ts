@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Affinity beside the truth: random sessions, branches, moves and edits over several workers that contend.
 import { MAX_SLOTS } from "../../../assembly/memory/roster";
+import { Dice } from "./dice";
 import { SharedGauges, SharedValues } from "./memory-store";
 import { START_MS, Talk, Worker } from "./worlds";
 
@@ -8,18 +9,6 @@ const WORKERS: i32 = 3;
 const ENDPOINTS: i32 = 6;
 const SESSIONS: i32 = 40;
 const CALLS: i32 = 4_000;
-
-/** xorshift32: the same run each time. */
-class Dice {
-  constructor(private state: u32) {}
-
-  below(limit: i32): i32 {
-    this.state ^= this.state << 13;
-    this.state ^= this.state >> 17;
-    this.state ^= this.state << 5;
-    return <i32>(this.state % <u32>limit);
-  }
-}
 
 /** A session, and what really happened to it. */
 class Life {

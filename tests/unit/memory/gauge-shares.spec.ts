@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gauges of a fleet while workers trap, sleep and come back at random: sums are those of living streams.
+import { InFlight } from "../../../assembly/memory/in-flight";
+import { MAX_SLOTS } from "../../../assembly/memory/roster";
+import { GAUGE_KINDS, GaugeKind } from "../../../assembly/memory/shared-store";
+import { Dice } from "./dice";
+import { SharedGauges, SharedValues } from "./memory-store";
+import { START_MS, Worker } from "./worlds";
+
+const WORKERS: i32 = 4;
+const SLOTS: i32 = 70;
+const STEPS: i32 = 3_000;
+
+/** One worker and the streams that it has open. */
+class Desk {
+  flights: InFlight[] = [];
+  asleepUntilMs: u64 = 0;
+
+  constructor(public worker: Worker) {}
+}
+
+class Office {
+  shared: SharedValues = new SharedValues();
+  gauges: SharedGauges = new SharedGauges(MAX_SLOTS);
+  desks: Desk[] = [];
+
+  constructor() {
+    for (let i = 0; i < WORKERS; i++) this.desks.push(new Desk(this.hire()));
+  }
+
+  hire(): Worker {
+    return new Worker(this.shared, this.gauges, 64);
+  }
+
+  tick(nowMs: u64): void {
+    for (let i = 0; i < WORKERS; i++) {
+      if (this.desks[i].asleepUntilMs <= nowMs) this.desks[i].worker.fleet.tick(nowMs);
+    }
+  }
+
+  /** Gauges that differ from what the open streams add up to. */
+  countWrong(): i32 {
+    const truth = new StaticArray<i64>(SLOTS * GAUGE_KINDS);
+    for (let i = 0; i < WORKERS; i++) {
+      const flights = this.desks[i].flights;
+      for (let k = 0; k < flights.length; k++) {
+        const at = flights[k].slot * GAUGE_KINDS;
+        truth[at + GaugeKind.InFlight] += 1;
+        truth[at + GaugeKind.PendingPrefill] += flights[k].pendingTokens;
+        truth[at + GaugeKind.Context] += flights[k].contextTokens;
+      }
+    }
+    let wrong = 0;
+    for (let at = 0; at < SLOTS * GAUGE_KINDS; at++) {
+      if (<i64>this.gauges.values[at] != truth[at]) wrong++;
+    }
+    return wrong;
+  }
+}
+
+function work(desk: Desk, dice: Dice, nowMs: u64): void {
+  const flights = desk.flights;
+  const fleet = desk.worker.fleet;
+  if (flights.length == 0 || dice.below(2) == 0) {
+    const flight = new InFlight();
+    fleet.send(flight, dice.below(SLOTS), <u32>dice.below(5_000), <u32>dice.below(90_000), nowMs);
+    flights.push(flight);
+    return;
+  }
+  const index = dice.below(flights.length);
+  if (dice.below(2) == 0) {
+    fleet.firstByte(flights[index], nowMs);
+    return;
+  }
+  fleet.finish(flights[index], nowMs);
+  flights[index] = flights[flights.length - 1];
+  flights.pop();
+}
+
+describe("gauges under traps and sleep", () => {
+  it("come to the sum of the living streams within seconds", () => {
+    for (let seed: u32 = 1; seed <= 6; seed++) {
+      const dice = new Dice(seed * 104_729);
+      const office = new Office();
+      let nowMs = START_MS;
+      for (let step = 0; step < STEPS; step++) {
+        nowMs += <u64>dice.below(60);
+        const desk = office.desks[dice.below(WORKERS)];
+        const event = dice.below(400);
+        if (event == 0) {
+          desk.worker = office.hire();
+          desk.flights = [];
+          desk.asleepUntilMs = 0;
+        } else if (event == 1) {
+          desk.asleepUntilMs = nowMs + <u64>dice.below(9_000);
+        }
+        if (desk.asleepUntilMs <= nowMs) work(desk, dice, nowMs);
+        if (step % 5 == 0) office.tick(nowMs);
+      }
+      for (let i = 0; i < 300; i++) {
+        nowMs += 100;
+        office.tick(nowMs);
+      }
+      expect(office.countWrong()).toBe(0, "seed " + seed.toString());
+    }
+  });
+});
