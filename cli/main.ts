@@ -13,12 +13,7 @@ function collect(value: string, earlier: string[]): string[] {
   return [...earlier, value];
 }
 
-function program(): Command {
-  const cli = new Command("smetric-envoy")
-    .description("Turn-aware routing of LLM requests in Envoy")
-    .version(version())
-    .exitOverride();
-
+function addDevelopmentCommands(cli: Command): void {
   cli
     .command("build")
     .description("compile the filter to build/smetric.wasm")
@@ -72,7 +67,9 @@ function program(): Command {
       const { generate } = await import("./commands/generate.ts");
       await generate();
     });
+}
 
+function addDeploymentCommands(cli: Command): void {
   cli
     .command("image")
     .description("pack the module as an OCI image layout that Istio and Envoy Gateway load")
@@ -108,7 +105,9 @@ function program(): Command {
       const { check } = await import("./commands/check.ts");
       check(files, options);
     });
+}
 
+function addLabCommands(cli: Command): void {
   cli
     .command("inspect <files...>")
     .description("show what the filter makes of request bodies, sent in order; - is stdin")
@@ -181,8 +180,22 @@ function program(): Command {
       const { replay } = await import("./commands/replay.ts");
       await replay(options);
     });
+}
 
+function program(): Command {
+  const cli = new Command("smetric-envoy")
+    .description("Turn-aware routing of LLM requests in Envoy")
+    .version(version())
+    .exitOverride();
+  addLabCommands(cli);
+  addDeploymentCommands(cli);
+  addDevelopmentCommands(cli);
   return cli;
+}
+
+/** Names of all commands. */
+export function commandNames(): string[] {
+  return program().commands.map((command) => command.name());
 }
 
 /** Runs one command. Faults of the user's input end in one line on stderr and a non-zero exit code. */

@@ -10,8 +10,17 @@ export interface Check {
 
 const PRETTIER = "node_modules/prettier/bin/prettier.cjs";
 
+const PRETTIER_CACHE = [
+  "--cache",
+  "--cache-strategy=content",
+  "--cache-location=build/prettier-cache",
+];
+
 export const CHECKS: Check[] = [
-  { name: "format", run: () => runTool(PRETTIER, ["--check", "--log-level=warn", "."]) },
+  {
+    name: "format",
+    run: () => runTool(PRETTIER, ["--check", "--log-level=warn", ...PRETTIER_CACHE, "."]),
+  },
   {
     name: "eslint",
     run: () =>
