@@ -74,7 +74,7 @@ export class Conversation {
 
   constructor(
     readonly name: string,
-    private readonly system = "You are a careful agent.",
+    system = "You are a careful agent.",
     private readonly extra: object = {},
   ) {
     this.messages.push({ role: "system", content: system });
@@ -101,11 +101,16 @@ export class Conversation {
   }
 }
 
+/** Time that passes with an exchange: other workers' copies of shared tables may be a few ms old. */
+const EXCHANGE_MS = 20;
+
 /** Sends a conversation as it stands and lets its endpoint answer. */
 export function converse(
   envoy: VirtualEnvoy,
   conversation: Conversation,
   options: Parameters<VirtualEnvoy["request"]>[0] = {},
 ): Observation {
-  return envoy.request({ path: CHAT_PATH, body: conversation.body(), ...options });
+  const seen = envoy.request({ path: CHAT_PATH, body: conversation.body(), ...options });
+  envoy.tick(EXCHANGE_MS);
+  return seen;
 }
