@@ -209,8 +209,8 @@ export class Options {
    */
   bodyWindowBytes: i32 = 65536;
   /**
-   * Sessions whose prefixes are remembered; the oldest goes first. About half a kilobyte of
-   * Envoy's memory each, shared by all workers.
+   * Sessions whose prefixes are remembered; the oldest goes first. Each takes about half a
+   * kilobyte of Envoy's memory, 1.35 KB at most, shared by all workers.
    */
   affinitySessions: i32 = 65536;
   /** An endpoint that served nothing for this many milliseconds is forgotten. */
