@@ -45,15 +45,23 @@ export class Teacher {
       }
       if (fleet.endLesson(learned, request.model, nowMs)) break;
     }
-    if (isEvicted(learned, lesson)) this.forget(turnaround, fleet, slot);
+    if (isEvicted(learned, lesson)) this.forget(turnaround, fleet, slot, nowMs);
+    else if (isMostlyCached(answer)) this.trust(turnaround, fleet, slot, nowMs);
   }
 
   /** The endpoint had far less than believed: the entry is void, and so is what idles there for longer. */
-  private forget(turnaround: Turnaround, fleet: Fleet, slot: i32): void {
-    const homes = turnaround.homes;
+  private forget(turnaround: Turnaround, fleet: Fleet, slot: i32, nowMs: u64): void {
     this.meters.count(Counter.HomesVoided);
-    this.affinity.voidEntry(homes, fleet, slot);
-    fleet.raiseHorizon(slot, heldSince(turnaround, slot));
+    this.affinity.judge(turnaround.homes, false);
+    fleet.raiseHorizon(slot, heldSince(turnaround, slot), nowMs);
+  }
+
+  /** The endpoint had what was believed, or a doubted session was found after all. */
+  private trust(turnaround: Turnaround, fleet: Fleet, slot: i32, nowMs: u64): void {
+    const heldMs = heldSince(turnaround, slot);
+    if (heldMs == 0) return;
+    this.affinity.judge(turnaround.homes, true);
+    fleet.confirm(slot, heldMs, nowMs);
   }
 
   private countReport(answer: Answer): void {
@@ -102,4 +110,9 @@ function heldSince(turnaround: Turnaround, slot: i32): u64 {
     if (homes.slots[i] == slot) return homes.servedMs[i];
   }
   return 0;
+}
+
+/** Less may be a head that many share, and proves nothing of the session. */
+function isMostlyCached(answer: Answer): bool {
+  return answer.cachedTokens > 0 && answer.cachedTokens >= answer.promptTokens / 2;
 }

@@ -41,7 +41,8 @@ export class AffinityEntry {
   nexts0: u8;
   nexts1: u8;
   serves: u8;
-  reserved: u8;
+  /** Answers in a row that reported far fewer cached tokens than this session was believed to have. */
+  doubts: u8;
 
   ref(index: i32): HomeRef {
     return changetype<HomeRef>(
@@ -67,6 +68,10 @@ export class AffinityEntry {
   addNext(index: i32): void {
     if (index == 0) this.nexts0 = next(this.nexts0);
     else this.nexts1 = next(this.nexts1);
+  }
+
+  addDoubt(): void {
+    this.doubts = next(this.doubts);
   }
 
   addServe(): void {

@@ -75,7 +75,7 @@ export function tellPrefix(request: Request, boundary: Boundary, homes: Homes): 
     if (request.openRun && !homes.matchedEnd && homes.matchedServed) runs++;
     homes.verifiedTurn = homes.matchedTurn + max(0, runs - boundary.runs);
   }
-  if (homes.headDiffers) return;
+  if (homes.headDiffers || homes.doubted) return;
   const whole = !homes.matchedEnd && !homes.shared;
   homes.seenTokens = request.headTokens + (whole ? boundary.afterRunTokens : boundary.prefixTokens);
   homes.seenBytes = request.headBytes + (whole ? boundary.afterRunBytes : boundary.prefixBytes);
@@ -83,7 +83,7 @@ export function tellPrefix(request: Request, boundary: Boundary, homes: Homes): 
 
 /** Tokens of this request that an endpoint of the matched entry holds. The run after it only where it made it. */
 export function heldTokens(request: Request, boundary: Boundary, homes: Homes, home: Found): u32 {
-  if (homes.headDiffers) return 0;
+  if (homes.headDiffers || homes.doubted) return 0;
   if (home.tokens != WHOLE_CHAIN)
     return min(home.tokens, request.headTokens + boundary.prefixTokens);
   const madeRun = !homes.matchedEnd && (home.own || !homes.shared);

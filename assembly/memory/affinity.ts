@@ -17,7 +17,6 @@ import {
   keyOf,
   matchedIndex,
   preferredRef,
-  refOf,
   serveAgain,
   setRef,
   tellPrefix,
@@ -45,6 +44,9 @@ const MEAN_ROWS: f64 = 32;
 const FIND_READS: i32 = 10;
 const STORED_WARM: i32 = 4;
 const STORED_COLD: i32 = 5;
+
+/** Disproved calls in a row after which a session's prefixes count for nothing. */
+const DOUBTS: u8 = 2;
 
 export class Affinity {
   private table: BucketTable;
@@ -110,6 +112,8 @@ export class Affinity {
       this.learnSession(request, fleet, homes, slot, nowMs);
       return;
     }
+    homes.endKey = keyOf(request, request.boundaries[request.boundaryCount - 1]);
+    homes.endHead = headOf(request);
     const stored = this.storeNew(request, fleet, homes, slot, nowMs);
     const promotes = homes.matchedProbation && homes.verifiedTurn > 1 && !homes.matchedEnd;
     if (promotes || homes.shared || homes.matchedEnd) {
@@ -119,17 +123,21 @@ export class Affinity {
     this.learnSession(request, fleet, homes, slot, nowMs);
   }
 
-  /** Forgets what an answer disproved: the endpoint had far less of the matched boundary cached than believed. */
-  voidEntry(homes: Homes, fleet: Fleet, slot: i32): void {
-    if (homes.matchedRuns == NO_MATCH) return;
+  /**
+   * Takes an answer's report of cached tokens into account, after `learn`. What was believed of the endpoint as a
+   * whole is the fleet's; here a session whose prefixes are never found loses its credit, and gets it back.
+   *
+   * @param found false where far fewer tokens were cached than believed
+   */
+  judge(homes: Homes, found: bool): void {
+    if (homes.endKey == 0 || (found && homes.doubts == 0)) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.table.editFor(homes.matchedKey);
-      const index = this.locate(homes.matchedKey, homes.matchedHead);
+      this.table.editFor(homes.endKey);
+      const index = this.locate(homes.endKey, homes.endHead);
       if (index < 0) return;
       const entry = this.entryAt(index);
-      const home = refOf(entry, slot, fleet.generationOf(slot));
-      if (home < 0) return;
-      entry.ref(home).generation = 0;
+      if (found) entry.doubts = 0;
+      else entry.addDoubt();
       if (this.table.commit() != Write.Conflict) return;
     }
   }
@@ -160,6 +168,8 @@ export class Affinity {
     homes.headDiffers = entry.head != head;
     homes.movedMs = <u64>entry.movedS * 1_000;
     homes.dropKey = entry.dropKey;
+    homes.doubts = entry.doubts;
+    homes.doubted = entry.doubts >= DOUBTS;
     homes.shared = isShared(entry, isEnd, nowMs);
     tellPrefix(request, boundary, homes);
     this.listHomes(entry, request, boundary, fleet, homes, nowMs);
@@ -267,6 +277,7 @@ export class Affinity {
         entry.head = head;
         entry.turn = <u16>turnAt(request, boundary, isEnd, homes);
         entry.dropKey = keyLeaving(request, boundary);
+        entry.doubts = homes.doubts;
         entry.serves = isEnd ? 1 : 0;
         entry.ends0 = entry.serves;
         setRef(entry.ref(0), request, fleet, slot, nowMs);

@@ -7,6 +7,7 @@ import { GaugeShares } from "./gauge-shares";
 import { Learned } from "./learned";
 import { Loads, MAX_CANDIDATES } from "./loads";
 import { ModelTable } from "./model-table";
+import { Proofs } from "./proofs";
 import { ageMs, isDue, MAX_SLOTS, NO_SLOT, Roster } from "./roster";
 import { GaugeKind, Gauges, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 import { NumbersTable, SlotNumbers, SLOTS_PER_VALUE } from "./slot-numbers";
@@ -23,6 +24,7 @@ export class Fleet {
   private numbers: NumbersTable;
   private models: ModelTable;
   private shares: GaugeShares;
+  private proofs: Proofs = new Proofs();
   private members: i32 = 0;
   private sweptMs: u64 = 0;
 
@@ -158,10 +160,15 @@ export class Fleet {
     if (count >= MAX_DISOBEYED) this.roster.leave(slot, generation, nowMs);
   }
 
+  /** An answer reported about as many cached tokens as were believed since `believedMs`. */
+  confirm(slot: i32, believedMs: u64, nowMs: u64): void {
+    this.proofs.confirm(slot, believedMs, nowMs);
+  }
+
   /** An answer reported fewer cached tokens than believed: what was idle since `believedMs` is evicted there. */
-  raiseHorizon(slot: i32, believedMs: u64): void {
+  raiseHorizon(slot: i32, believedMs: u64, nowMs: u64): void {
     const generation = this.generationOf(slot);
-    if (!this.roster.isUsed(slot)) return;
+    if (!this.roster.isUsed(slot) || this.proofs.contradicts(slot, believedMs, nowMs)) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.numbers.editFor(slot);
       const row = this.numbers.claim(slot, generation);

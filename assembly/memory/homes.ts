@@ -28,6 +28,9 @@ export class Homes {
   /** The home is known by the session key alone: the history was compacted, or begins somewhere else. */
   bySession: bool = false;
 
+  /** The engine finds nothing of this session's prefixes, call after call: they count for nothing. */
+  doubted: bool = false;
+
   /** What the look-up matched, for `Affinity.learn`: closed runs before the boundary, or NO_MATCH. */
   matchedRuns: i32 = NO_MATCH;
   matchedKey: u64 = 0;
@@ -44,6 +47,11 @@ export class Homes {
   own: bool = false;
   /** Several conversations continue from the boundary: each endpoint takes a bounded number of them. */
   shared: bool = false;
+  /** Answers in a row that disproved what was believed of the session. */
+  doubts: u8 = 0;
+  /** The end of the request as it was stored; 0 = it was not. */
+  endKey: u64 = 0;
+  endHead: u32 = 0;
   /** Boundary that this session does not keep any longer. */
   dropKey: u64 = 0;
 
@@ -64,6 +72,10 @@ export class Homes {
     this.matchedServed = false;
     this.own = false;
     this.shared = false;
+    this.doubted = false;
+    this.doubts = 0;
+    this.endKey = 0;
+    this.endHead = 0;
     this.dropKey = 0;
   }
 

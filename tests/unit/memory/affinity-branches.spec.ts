@@ -388,13 +388,24 @@ describe("a session that changes", () => {
     expect(worker.find(talk.step(6, 7), NOW).verifiedTurn).toBeGreaterThan(2);
   });
 
-  it("loses an endpoint of the matched entry that an answer disproved", () => {
+  it("loses its credit when the engine finds nothing of it twice, and gets it back", () => {
     const worker = fleetOf(2);
     const talk = new Talk(1);
     worker.serve(talk, 1, NOW);
-    talk.step(2, 3);
-    const homes = worker.find(talk, NOW);
-    worker.affinity.voidEntry(homes, worker.fleet, 1);
-    expect(worker.find(talk, NOW).count).toBe(0);
+    for (let i: u64 = 1; i <= 3; i++) {
+      worker.serve(talk.step(i * 10, i * 10 + 1), 1, NOW + i * SECOND);
+      expect(worker.homes.doubted).toBe(i == 3);
+      worker.affinity.judge(worker.homes, false);
+    }
+    let homes = worker.find(talk.step(90, 91), NOW + 9 * SECOND);
+    expect(homes.doubted).toBe(true);
+    expect(homes.slots[0]).toBe(1);
+    expect(homes.prefixTokens[0]).toBe(0);
+    expect(homes.verifiedTurn).toBe(5);
+    worker.serve(talk, 1, NOW + 9 * SECOND);
+    worker.affinity.judge(worker.homes, true);
+    homes = worker.find(talk.step(92, 93), NOW + 10 * SECOND);
+    expect(homes.doubted).toBe(false);
+    expect(homes.prefixTokens[0]).toBeGreaterThan(1_000);
   });
 });

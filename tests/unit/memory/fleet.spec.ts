@@ -289,10 +289,38 @@ describe("what is known of an endpoint", () => {
     worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
     expect(loads.headServed[0]).toBe(true);
     expect(loads.horizonMs[0]).toBe(0);
-    worker.fleet.raiseHorizon(slot, NOW);
+    worker.fleet.raiseHorizon(slot, NOW, NOW);
     worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
     expect(loads.headServed[0]).toBe(false);
     expect(loads.horizonMs[0]).toBe(NOW);
+  });
+
+  it("believes an eviction unless something older has just been found there", () => {
+    const worker = aWorker();
+    const loads = new Loads();
+    const slot = worker.enroll(endpoint(1), NOW);
+    worker.fleet.confirm(slot, NOW - 300_000, NOW);
+    worker.fleet.raiseHorizon(slot, NOW - 1_000, NOW + 1_000);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
+    expect(loads.horizonMs[0]).toBe(0);
+    worker.fleet.raiseHorizon(slot, NOW - 400_000, NOW + 1_000);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
+    expect(loads.horizonMs[0]).toBe(NOW - 400_000);
+    worker.fleet.raiseHorizon(slot, NOW - 1_000, NOW + 100_000);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
+    expect(loads.horizonMs[0]).toBe(NOW - 1_000);
+  });
+
+  it("believes three contradicting reports in a row: the endpoint was restarted", () => {
+    const worker = aWorker();
+    const loads = new Loads();
+    const slot = worker.enroll(endpoint(1), NOW);
+    worker.fleet.confirm(slot, NOW - 300_000, NOW);
+    for (let report = 1; report <= 3; report++) {
+      worker.fleet.raiseHorizon(slot, NOW - 1_000, NOW + 1_000);
+      worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
+      expect(loads.horizonMs[0]).toBe(report < 3 ? 0 : NOW - 1_000);
+    }
   });
 
   it("shares what answers taught, per model", () => {
