@@ -57,6 +57,8 @@ export interface VirtualEnvoyOptions {
   trace?: boolean;
   /** Keeps request and response bodies for observations; default true. */
   keepBodies?: boolean;
+  /** Counts host calls by name in `VirtualEnvoy.hostCalls`; default false. */
+  countHostCalls?: boolean;
   upstream?: UpstreamHandler;
   onLog?(line: LogLine): void;
   /** Answers side calls; undefined means the cluster is unknown. */

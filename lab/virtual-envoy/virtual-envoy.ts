@@ -41,6 +41,7 @@ export class VirtualEnvoy implements StreamHost {
   readonly loop: EventLoop;
   readonly metrics = new Metrics();
   readonly sharedData = new SharedData();
+  readonly hostCalls = new Map<string, number>();
   /** The most recent log lines of all VMs. */
   readonly logs: LogLine[] = [];
   readonly workers: Worker[];
@@ -256,6 +257,7 @@ export class VirtualEnvoy implements StreamHost {
       sharedData: this.sharedData,
       queues: new SharedQueues(),
       metrics: this.metrics,
+      hostCalls: options.countHostCalls ? this.hostCalls : undefined,
       plugin: {
         name: options.pluginName ?? "smetric",
         rootId: options.rootId ?? "smetric",

@@ -46,6 +46,8 @@ export interface VmSurroundings {
   readonly sharedData: SharedData;
   readonly queues: SharedQueues;
   readonly metrics: Metrics;
+  /** Calls out of the VMs by name, when they are counted. */
+  readonly hostCalls: Map<string, number> | undefined;
   readonly plugin: { name: string; rootId: string; vmId: string };
   log(line: LogLine): void;
   /** Undefined for an unknown cluster. */
