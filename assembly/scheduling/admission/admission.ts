@@ -1,35 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission: sessions wait at a turn boundary until their context fits an endpoint's measured KV capacity.
 import { Loads } from "../../memory/loads";
+import { WRITE_ATTEMPTS } from "../../memory/shared-store";
 import { NO_ENDPOINT } from "../decision";
 import { candidateOf, NO_INDEX } from "../routing/policy";
 import { AdmissionCall } from "./admission-call";
 import { EndpointState } from "./endpoint-state";
+import { Endpoints, MAX_SLOTS } from "./endpoints";
+import { addBounds, believedCached, Evidence } from "./evidence";
+import { HeldHeads } from "./held-heads";
 import { HeldQueue } from "./held-queue";
 import { NO_ENTRY } from "./lru-stack";
 import { AdmissionOptions } from "./options";
+import { homeOrEmptiest, place, Placement } from "./placement";
 import { START_REFILL_SECONDS } from "./refill-rate";
 import { Residency } from "./residency";
-import { StopClass } from "./stop-class";
-import { Judgement, judgeByTtft } from "./ttft-judge";
 
 /** A session with this share of its prefix left passes: holding it would only waste the copy. */
 const WARM_SHARE: f64 = 0.5;
-/** The head of the queue goes home with this share left. */
-const HOME_SHARE: f64 = 0.3;
-/** A held request goes only where less uncached prefill is pending: losses are reported late. */
-const PACE_TOKENS: f64 = 16_000;
-/** Placement: weight of pending prefill beside resident tokens, and what a home is worth. */
-const PENDING_WEIGHT: f64 = 5;
-const HOME_BONUS: f64 = 0.2;
-const UNKNOWN_CAPACITY: f64 = 1_000_000;
-/** Shorter expectations say nothing of a capacity. */
-const LEAST_EXPECTED: f64 = 4_000;
-const TOLERATED_SHARE: f64 = 0.05;
-const TOLERATED_TOKENS: f64 = 64;
 const MAX_REFILL_TOKENS: f64 = 4_000_000;
 const TICK_MS: u64 = 500;
-const MAX_SLOTS: i32 = 1024;
 
 export enum Verdict {
   /** Goes on now, where the routing policy says. Tell its endpoint with `send`. */
@@ -42,34 +32,30 @@ export enum Verdict {
 
 /**
  * Pure: time comes in, calls come out. The rule and its constants were compared in a step-level simulation of 15
- * closed-loop and 7 open-loop regimes: it stays within 2 % of the best fixed window, which differs in each.
+ * closed-loop and 7 open-loop regimes: on average it equals the best fixed window, which differs in each of them.
  */
 export class Admission {
   readonly held: HeldQueue;
   readonly residency: Residency = new Residency();
-  private readonly endpoints: StaticArray<EndpointState | null> =
-    new StaticArray<EndpointState | null>(MAX_SLOTS);
+  private readonly placement: Placement = new Placement();
+  /** A held request found no endpoint that fits since the last tick. */
+  private limited: bool = false;
   private tickedMs: u64 = 0;
 
-  constructor(private readonly options: AdmissionOptions) {
+  /** @param heads the other workers' queues; null where this VM is the only one */
+  constructor(
+    private readonly options: AdmissionOptions,
+    readonly endpoints: Endpoints,
+    private readonly heads: HeldHeads | null = null,
+  ) {
     this.held = new HeldQueue(options.order);
-  }
-
-  /** State of an endpoint by its slot (below 1,024), made on first use. */
-  endpoint(slot: i32): EndpointState {
-    let state = this.endpoints[slot];
-    if (state == null) {
-      state = new EndpointState();
-      this.endpoints[slot] = state;
-    }
-    return state;
   }
 
   /** A request has been read. After Hold, call `release` at once: there may be room. */
   arrive(call: AdmissionCall, loads: Loads, nowMs: u64): Verdict {
     call.bornSeconds = <u32>(nowMs / 1000);
     call.heldMs = nowMs;
-    const known = call.home >= 0 && call.home < MAX_SLOTS;
+    const known = isSlot(call.home);
     if (known && this.returns(call, candidateOf(loads, call.home) != NO_INDEX, nowMs)) {
       return Verdict.Pass;
     }
@@ -85,18 +71,21 @@ export class Admission {
    * after an arrival that holds, after an end, and from the tick.
    */
   release(loads: Loads, nowMs: u64): AdmissionCall | null {
+    if (!this.hasTurn(nowMs)) return null;
     let call = this.held.first();
     while (call != null) {
-      const home = candidateOf(loads, call.home);
-      const goesHome = home != NO_INDEX && this.isHomeOpen(call, loads.slots[home]);
-      if (goesHome && loads.pendingPrefill[home] >= PACE_TOKENS) {
+      place(call, loads, this.endpoints, this.placement);
+      if (this.placement.paced) {
         call = this.held.after(call);
         continue;
       }
-      const row = goesHome ? home : this.roomiest(call, loads);
-      if (row != NO_INDEX) return this.letGo(call, row, loads);
-      if (!this.isOverdue(call, nowMs)) return null;
-      return this.letThrough(call, loads);
+      const row = this.placement.row;
+      if (row == NO_INDEX) {
+        if (this.placement.full) this.limited = true;
+        return this.isOverdue(call, nowMs) ? this.letThrough(call, loads, nowMs) : null;
+      }
+      // Another worker may have filled the endpoint: its state is fresh now, so look once more.
+      if (this.letGo(call, row, loads, true, nowMs)) return call;
     }
     return null;
   }
@@ -105,7 +94,7 @@ export class Admission {
   overdue(loads: Loads, nowMs: u64): AdmissionCall | null {
     let call = this.held.first();
     while (call != null) {
-      if (this.isOverdue(call, nowMs)) return this.letThrough(call, loads);
+      if (this.isOverdue(call, nowMs)) return this.letThrough(call, loads, nowMs);
       call = this.held.after(call);
     }
     return null;
@@ -119,56 +108,36 @@ export class Admission {
   }
 
   /** A request leaves for an endpoint. `queuedTokens` is the pending prefill there, without this request. */
-  send(call: AdmissionCall, slot: i32, queuedTokens: f64): void {
-    if (slot < 0 || slot >= MAX_SLOTS) return;
-    const endpoint = this.endpoint(slot);
-    const warm = endpoint.warmTokens(call.session, call.expectedTokens);
-    call.measured = endpoint.stack.measured;
-    call.low = endpoint.stack.low;
-    call.high = endpoint.stack.high;
-    call.slot = slot;
-    call.queuedTokens = queuedTokens;
-    call.uncachedTokens = max(1, call.promptTokens - max(warm, call.sharedTokens));
-    const moves = call.home != slot;
-    if (moves) call.expectedTokens = 0;
-    if (moves && call.home >= 0 && call.home < MAX_SLOTS) {
-      this.endpoint(call.home).stack.release(call.session);
-    }
-    endpoint.stack.send(call.session, call.promptTokens, call.bornSeconds);
-    endpoint.dropGone();
+  send(call: AdmissionCall, slot: i32, queuedTokens: f64, nowMs: u64): void {
+    if (isSlot(slot)) this.dispatch(call, slot, queuedTokens, false, nowMs);
   }
 
   firstByte(call: AdmissionCall): void {
     if (call.slot == NO_ENDPOINT) return;
-    const stack = this.endpoint(call.slot).stack;
-    call.high += stack.heldAbove(call.session);
-    stack.firstByte(call.session);
+    const high = call.high;
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      const stack = this.endpoints.edit(call.slot).stack;
+      call.high = high + stack.heldAbove(call.session);
+      stack.firstByte(call.session);
+      if (this.endpoints.commit(call.slot)) return;
+    }
   }
 
-  /**
-   * An answer ended. Correct `call.promptTokens` before, where it was reported.
-   *
-   * @param cachedTokens as reported, or negative: then the time to the first token judges
-   * @param ttftSeconds time to the first token, or negative where it was not seen
-   * @param uncachedSeconds learned seconds of prefill per token, for that judgement
-   */
-  end(
-    call: AdmissionCall,
-    cachedTokens: f64,
-    outputTokens: f64,
-    stop: StopClass,
-    ttftSeconds: f64,
-    uncachedSeconds: f64,
-    nowMs: u64,
-  ): void {
+  /** An answer ended. Correct `call.promptTokens` before, where it was reported. */
+  end(call: AdmissionCall, evidence: Evidence, nowMs: u64): void {
     if (call.slot == NO_ENDPOINT) return;
-    const endpoint = this.endpoint(call.slot);
-    const tokens = call.promptTokens + max(0, outputTokens);
-    endpoint.stack.end(call.session, tokens, stop, this.residency.seconds(stop) > 0, nowMs);
-    const cached = this.judged(call, cachedTokens, ttftSeconds, uncachedSeconds);
-    this.sample(call, endpoint, cached, <f64>nowMs / 1000);
+    const stop = evidence.stop;
+    const tokens = call.promptTokens + max(0, evidence.outputTokens);
+    const stays = this.residency.seconds(stop) > 0;
+    const cached = believedCached(call, evidence);
     const computed = cached >= 0 ? call.promptTokens - cached : call.uncachedTokens;
-    if (ttftSeconds >= 0) endpoint.refill.observe(ttftSeconds, call.queuedTokens, computed);
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      const endpoint = this.endpoints.edit(call.slot);
+      endpoint.stack.end(call.session, tokens, stop, stays, nowMs);
+      addBounds(call, endpoint, cached, <f64>nowMs / 1000);
+      endpoint.refill.observe(evidence.ttftSeconds, call.queuedTokens, computed);
+      if (this.endpoints.commit(call.slot)) break;
+    }
     call.slot = NO_ENDPOINT;
   }
 
@@ -176,41 +145,46 @@ export class Admission {
   abandon(call: AdmissionCall): void {
     this.held.remove(call);
     if (call.slot == NO_ENDPOINT) return;
-    this.endpoint(call.slot).stack.abandon(call.session);
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      this.endpoints.edit(call.slot).stack.abandon(call.session);
+      if (this.endpoints.commit(call.slot)) break;
+    }
     call.slot = NO_ENDPOINT;
   }
 
-  /** The endpoint failed or was restarted. */
+  /** The endpoint failed or was restarted: its cache is empty, its size has not changed. */
   fail(slot: i32): void {
-    const state = this.endpoints[slot];
-    if (state != null) state.clear();
+    if (!isSlot(slot)) return;
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      this.endpoints.edit(slot).clear();
+      if (this.endpoints.commit(slot)) return;
+    }
   }
 
   /** Refits capacities, windows and times to live, twice a second at most. Call `release` afterwards. */
   tick(nowMs: u64): void {
-    const elapsedMs = nowMs - this.tickedMs;
-    if (elapsedMs < TICK_MS) return;
-    const elapsedSeconds = this.tickedMs == 0 ? 0 : <f64>elapsedMs / 1000;
+    this.publishHead(nowMs);
+    if (nowMs < this.tickedMs + TICK_MS) return;
     this.tickedMs = nowMs;
     let largest: f64 = 0;
     let refill: f64 = 0;
     let measured = 0;
-    for (let slot = 0; slot < MAX_SLOTS; slot++) {
-      const state = this.endpoints[slot];
-      if (state == null) continue;
-      this.refit(state, elapsedSeconds, nowMs);
-      largest = max(largest, state.window.tokens);
-      if (!state.refill.isMeasured) continue;
-      refill += state.refill.seconds;
+    for (let slot = 0; slot < this.endpoints.end; slot++) {
+      if (!this.endpoints.isKnown(slot)) continue;
+      const endpoint = this.refit(slot, nowMs);
+      largest = max(largest, endpoint.window.tokens);
+      if (!endpoint.refill.isMeasured) continue;
+      refill += endpoint.refill.seconds;
       measured++;
     }
+    this.limited = false;
     const rate = measured > 0 ? refill / <f64>measured : START_REFILL_SECONDS;
     this.residency.estimate(min(largest, MAX_REFILL_TOKENS) * rate);
   }
 
   /** Whether a session that comes back passes; learns how long it was away. */
   private returns(call: AdmissionCall, alive: bool, nowMs: u64): bool {
-    const endpoint = this.endpoint(call.home);
+    const endpoint = this.endpoints.edit(call.home);
     const stack = endpoint.stack;
     const entry = stack.find(call.session);
     if (entry == NO_ENTRY) return false;
@@ -224,54 +198,65 @@ export class Admission {
     return expected > 0 && endpoint.warmTokens(call.session, expected) >= WARM_SHARE * expected;
   }
 
-  private isHomeOpen(call: AdmissionCall, slot: i32): bool {
-    const endpoint = this.endpoint(slot);
-    if (!endpoint.fits(call.promptTokens)) return false;
-    return endpoint.warmTokens(call.session, call.expectedTokens) > HOME_SHARE * call.promptTokens;
+  /** Whether no other worker holds a request that goes first. */
+  private hasTurn(nowMs: u64): bool {
+    const head = this.held.first();
+    if (head == null) return false;
+    const heads = this.heads;
+    return heads == null || heads.isFirst(this.held.rankOf(head), nowMs);
   }
 
-  /** Row with the lowest relative fill among those with room and little pending; NO_INDEX where there is none. */
-  private roomiest(call: AdmissionCall, loads: Loads): i32 {
-    const unknown = this.largestKnown(loads);
-    const anywhere = call.home != NO_ENDPOINT || allForeign(loads);
-    let best = NO_INDEX;
-    let lowest: f64 = Infinity;
-    let anyFits = false;
-    for (let i = 0; i < loads.count; i++) {
-      if (loads.foreign[i] && !anywhere) continue;
-      const endpoint = this.endpoint(loads.slots[i]);
-      if (!endpoint.fits(call.promptTokens)) continue;
-      anyFits = true;
-      if (loads.pendingPrefill[i] >= PACE_TOKENS) continue;
-      const capacity = min(endpoint.capacity.tokens, unknown);
-      const used = endpoint.stack.residentTokens + PENDING_WEIGHT * loads.pendingPrefill[i];
-      const fill = used / capacity - (loads.slots[i] == call.home ? HOME_BONUS : 0);
-      if (fill >= lowest) continue;
-      lowest = fill;
-      best = i;
-    }
-    if (!anyFits) this.markLimited(loads);
-    return best;
+  private publishHead(nowMs: u64): void {
+    const heads = this.heads;
+    if (heads == null) return;
+    const head = this.held.first();
+    if (head == null) heads.withdraw(nowMs);
+    else heads.publish(this.held.rankOf(head), nowMs);
   }
 
-  private largestKnown(loads: Loads): f64 {
-    let largest = UNKNOWN_CAPACITY;
-    for (let i = 0; i < loads.count; i++) {
-      const tokens = this.endpoint(loads.slots[i]).capacity.tokens;
-      if (isFinite(tokens)) largest = max(largest, tokens);
-    }
-    return largest;
-  }
-
-  private markLimited(loads: Loads): void {
-    for (let i = 0; i < loads.count; i++) this.endpoint(loads.slots[i]).window.limited = true;
-  }
-
-  private letGo(call: AdmissionCall, row: i32, loads: Loads): AdmissionCall {
+  /** Counts a held call at a row and takes it out of the queue; false where it does not fit after all. */
+  private letGo(call: AdmissionCall, row: i32, loads: Loads, mustFit: bool, nowMs: u64): bool {
+    const queued = loads.pendingPrefill[row];
+    if (!this.dispatch(call, loads.slots[row], queued, mustFit, nowMs)) return false;
     this.held.serve(call);
-    this.send(call, loads.slots[row], loads.pendingPrefill[row]);
     loads.pendingPrefill[row] += call.uncachedTokens;
-    return call;
+    return true;
+  }
+
+  private dispatch(
+    call: AdmissionCall,
+    slot: i32,
+    queuedTokens: f64,
+    mustFit: bool,
+    nowMs: u64,
+  ): bool {
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      const endpoint = this.endpoints.edit(slot);
+      if (mustFit && !endpoint.fits(call.promptTokens)) return false;
+      const stack = endpoint.stack;
+      const warm = endpoint.warmTokens(call.session, call.expectedTokens);
+      call.measured = stack.measured;
+      call.low = stack.low;
+      call.high = stack.high;
+      call.uncachedTokens = max(1, call.promptTokens - max(warm, call.sharedTokens));
+      stack.send(call.session, call.promptTokens, call.bornSeconds, nowMs);
+      endpoint.dropGone();
+      if (this.endpoints.commit(slot)) break;
+    }
+    call.slot = slot;
+    call.queuedTokens = queuedTokens;
+    if (call.home != slot) this.leaveHome(call);
+    return true;
+  }
+
+  /** The session's copy at its old home counts no longer, and nothing was expected at the new one. */
+  private leaveHome(call: AdmissionCall): void {
+    call.expectedTokens = 0;
+    if (!isSlot(call.home)) return;
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      this.endpoints.edit(call.home).stack.release(call.session);
+      if (this.endpoints.commit(call.home)) return;
+    }
   }
 
   private isOverdue(call: AdmissionCall, nowMs: u64): bool {
@@ -280,78 +265,26 @@ export class Admission {
   }
 
   /** Home, or the emptiest endpoint; nowhere (NO_ENDPOINT: Envoy decides) where none is known. */
-  private letThrough(call: AdmissionCall, loads: Loads): AdmissionCall {
-    let row = candidateOf(loads, call.home);
-    if (row == NO_INDEX) {
-      let lowest: f64 = Infinity;
-      for (let i = 0; i < loads.count; i++) {
-        const resident = this.endpoint(loads.slots[i]).stack.residentTokens;
-        if (resident >= lowest) continue;
-        lowest = resident;
-        row = i;
-      }
-    }
-    if (row != NO_INDEX) return this.letGo(call, row, loads);
-    this.held.serve(call);
+  private letThrough(call: AdmissionCall, loads: Loads, nowMs: u64): AdmissionCall {
+    const row = homeOrEmptiest(call, loads, this.endpoints);
+    if (row == NO_INDEX) this.held.serve(call);
+    else this.letGo(call, row, loads, false, nowMs);
     return call;
   }
 
-  /** Cached tokens to learn from: as reported, unless the time to the first token says that they were lost. */
-  private judged(
-    call: AdmissionCall,
-    cachedTokens: f64,
-    ttftSeconds: f64,
-    uncachedSeconds: f64,
-  ): f64 {
-    const judgement = judgeByTtft(
-      ttftSeconds,
-      uncachedSeconds,
-      call.queuedTokens,
-      call.expectedTokens,
-      call.sharedTokens,
-    );
-    if (judgement == Judgement.Loss && call.expectedTokens >= LEAST_EXPECTED) {
-      return cachedTokens >= 0 ? min(cachedTokens, call.sharedTokens) : call.sharedTokens;
-    }
-    if (cachedTokens >= 0) return cachedTokens;
-    return judgement == Judgement.Hit ? call.expectedTokens : -1;
-  }
-
-  private sample(call: AdmissionCall, endpoint: EndpointState, cached: f64, nowSeconds: f64): void {
-    const expected = call.expectedTokens;
-    if (!call.measured || expected < LEAST_EXPECTED || cached < 0) return;
-    const lost = expected - cached;
-    if (lost <= max(TOLERATED_SHARE * expected, TOLERATED_TOKENS)) {
-      endpoint.capacity.atLeast(call.low + expected, nowSeconds);
-      return;
-    }
-    const kept: f64 = cached > call.sharedTokens + TOLERATED_TOKENS ? cached : 0;
-    endpoint.capacity.atMost(call.high + kept, nowSeconds);
-    if (kept > 0) endpoint.capacity.atLeast(call.low + kept, nowSeconds);
-    endpoint.window.lostTokens += lost;
-  }
-
-  private refit(state: EndpointState, elapsedSeconds: f64, nowMs: u64): void {
-    if (this.options.capacityTokens > 0) {
-      state.window.fix(state.capacity, this.options.capacityTokens, this.options.windowShare);
-    } else {
-      state.capacity.estimate(<f64>nowMs / 1000);
-      state.window.update(state.capacity, elapsedSeconds);
-    }
-    state.refill.estimate();
-    const stack = state.stack;
-    for (let i = 0; i < stack.count; i++) {
-      if (!stack.isResident(i) || stack.inFlight(i)) continue;
-      const life = this.residency.seconds(stack.stopOf(i));
-      if (stack.idleSeconds(i, nowMs) > life) stack.uncount(i);
-    }
-    state.dropGone();
+  /** One worker refits a state for all; the others read what it wrote. */
+  private refit(slot: i32, nowMs: u64): EndpointState {
+    const endpoint = this.endpoints.edit(slot);
+    const news = this.limited && !endpoint.window.limited;
+    if (news) endpoint.window.limited = true;
+    const isDue = nowMs >= endpoint.refitMs + TICK_MS;
+    if (isDue) endpoint.refit(this.options, this.residency, nowMs);
+    // A lost race leaves the work to the winner.
+    if (isDue || news) this.endpoints.commit(slot);
+    return endpoint;
   }
 }
 
-function allForeign(loads: Loads): bool {
-  for (let i = 0; i < loads.count; i++) {
-    if (!loads.foreign[i]) return false;
-  }
-  return true;
+function isSlot(slot: i32): bool {
+  return slot >= 0 && slot < MAX_SLOTS;
 }

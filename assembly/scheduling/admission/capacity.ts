@@ -59,7 +59,7 @@ export class Capacity {
   estimate(nowSeconds: f64): void {
     let kept = 0;
     for (let i = 0; i < this.count; i++) {
-      if (nowSeconds - this.seconds[i] <= MAX_AGE_SECONDS) this.move(i, kept++);
+      if (Math.abs(nowSeconds - this.seconds[i]) <= MAX_AGE_SECONDS) this.move(i, kept++);
       else if (this.upper[i]) this.uppers--;
     }
     this.count = kept;
@@ -104,7 +104,8 @@ export class Capacity {
     if (size < 16) return 0;
     const count = load<i32>(from, 8);
     if (count < 0 || count > MAX_SAMPLES || size < 16 + count * SAMPLE_BYTES) return 0;
-    this.tokens = load<f64>(from);
+    const tokens = load<f64>(from);
+    this.tokens = tokens >= LEAST_CAPACITY ? tokens : Infinity;
     this.count = count;
     this.uppers = 0;
     for (let i = 0; i < count; i++) {

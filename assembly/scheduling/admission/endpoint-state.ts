@@ -2,12 +2,14 @@
 // All that admission knows of one endpoint, and its form as one value of a table.
 import { Capacity } from "./capacity";
 import { ENTRY_BYTES, LruStack, MAX_ENTRIES } from "./lru-stack";
+import { AdmissionOptions } from "./options";
 import { RefillRate } from "./refill-rate";
+import { Residency } from "./residency";
 import { Window } from "./window";
 
 /** First word of a saved state: another layout gets another number. */
 const LAYOUT: u32 = 0x534d0001;
-const HEAD_BYTES: i32 = 40;
+const HEAD_BYTES: i32 = 48;
 
 /** A copy of which less than this share is left is gone. */
 const GONE_SHARE: f64 = 0.5;
@@ -17,6 +19,8 @@ export class EndpointState {
   readonly capacity: Capacity = new Capacity();
   readonly window: Window = new Window();
   readonly refill: RefillRate = new RefillRate();
+  /** When it was last refitted, ms since the epoch; 0 = never. */
+  refitMs: u64 = 0;
 
   /** The endpoint failed or was restarted: its cache is empty, its size has not changed. */
   clear(): void {
@@ -51,6 +55,26 @@ export class EndpointState {
     }
   }
 
+  /** Follows what answers have said since the last time. Costs two sorts. */
+  refit(options: AdmissionOptions, residency: Residency, nowMs: u64): void {
+    const elapsedMs = this.refitMs == 0 ? 0 : nowMs - this.refitMs;
+    this.refitMs = nowMs;
+    if (options.capacityTokens > 0) {
+      this.window.fix(this.capacity, options.capacityTokens, options.windowShare);
+    } else {
+      this.capacity.estimate(<f64>nowMs / 1000);
+      this.window.update(this.capacity, <f64>elapsedMs / 1000);
+    }
+    this.refill.estimate();
+    this.stack.cancelLost(nowMs);
+    for (let i = 0; i < this.stack.count; i++) {
+      if (!this.stack.isResident(i) || this.stack.inFlight(i)) continue;
+      const life = residency.seconds(this.stack.stopOf(i));
+      if (this.stack.idleSeconds(i, nowMs) > life) this.stack.uncount(i);
+    }
+    this.dropGone();
+  }
+
   /** Bytes that `save` writes, at most about 9 KiB. */
   get savedBytes(): i32 {
     return (
@@ -69,6 +93,7 @@ export class EndpointState {
     store<f64>(to, this.window.probe, 24);
     store<i32>(to, this.stack.count, 32);
     store<u32>(to, 0, 36);
+    store<u64>(to, this.refitMs, 40);
     to += HEAD_BYTES;
     this.capacity.save(to);
     to += this.capacity.savedBytes;
@@ -92,6 +117,7 @@ export class EndpointState {
     this.window.tokens = load<f64>(from, 8);
     this.window.lostTokens = load<f64>(from, 16);
     this.window.probe = load<f64>(from, 24);
+    this.refitMs = load<u64>(from, 40);
     let at = HEAD_BYTES;
     const capacityBytes = this.capacity.restore(from + <usize>at, size - at);
     if (capacityBytes == 0) return false;

@@ -63,6 +63,11 @@ export class HeldQueue {
     this.remove(call);
   }
 
+  /** Order of a call among those of all workers: the least goes first. */
+  rankOf(call: AdmissionCall): u64 {
+    return this.order == HoldOrder.OldestSession ? <u64>call.bornSeconds : call.heldMs;
+  }
+
   /** The call whose turn it is. */
   first(): AdmissionCall | null {
     return this.headFrom(0);

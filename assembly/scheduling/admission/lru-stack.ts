@@ -5,10 +5,10 @@ import { StopClass } from "./stop-class";
 /** Sessions that an endpoint's stack remembers; older ones are gone from any cache. */
 export const MAX_ENTRIES: i32 = 400;
 
-/** Words of an entry: session, tokens and flags, end of its last request, birth. */
+/** Words of an entry: session, tokens and flags, when its last request began or ended, birth. */
 const WORDS: i32 = 4;
 const TOKENS: i32 = 1;
-const ENDED: i32 = 2;
+const LAST: i32 = 2;
 const BORN: i32 = 3;
 export const ENTRY_BYTES: i32 = WORDS * 4;
 
@@ -20,6 +20,9 @@ const FLIGHTS: u32 = 15 << 24;
 const FIRST_BYTE: u32 = 1 << 28;
 const RESIDENT: u32 = 1 << 29;
 const STOP_SHIFT: u32 = 30;
+
+/** A request in flight for longer was lost with its worker. */
+const LONGEST_CALL_SECONDS: f64 = 3_600;
 
 /** No entry of that session. */
 export const NO_ENTRY: i32 = -1;
@@ -68,9 +71,9 @@ export class LruStack {
     return <StopClass>(this.word(entry) >> STOP_SHIFT);
   }
 
-  /** Seconds since the session's last request ended here. */
+  /** Seconds since the session's last request began (in flight) or ended here. */
   idleSeconds(entry: i32, nowMs: u64): f64 {
-    return <f64>(tenths(nowMs) - this.entries[entry * WORDS + ENDED]) / 10;
+    return <f64>(tenths(nowMs) - this.entries[entry * WORDS + LAST]) / 10;
   }
 
   /** When the session began, seconds since the epoch. */
@@ -114,18 +117,16 @@ export class LruStack {
   }
 
   /** A request leaves for the endpoint: its session is the newest and resident. */
-  send(session: u64, tokens: f64, bornSeconds: u32): void {
+  send(session: u64, tokens: f64, bornSeconds: u32, nowMs: u64): void {
     let word: u32 = 0;
-    let ended: u32 = 0;
     const entry = this.find(session);
     if (entry != NO_ENTRY) {
       word = this.word(entry);
-      ended = this.entries[entry * WORDS + ENDED];
       this.remove(entry);
     } else if (this.count == MAX_ENTRIES) this.remove(0);
     const flights = min((word & FLIGHTS) + FLIGHT_UNIT, FLIGHTS);
     const flags = (word & ~(MAX_TOKENS | FLIGHTS | FIRST_BYTE)) | flights | RESIDENT;
-    this.append(session, flags | cut(tokens), ended, bornSeconds);
+    this.append(tagOf(session), flags | cut(tokens), tenths(nowMs), bornSeconds);
   }
 
   firstByte(session: u64): void {
@@ -145,7 +146,12 @@ export class LruStack {
     if ((word & FLIGHTS) == 0) word &= ~FIRST_BYTE;
     const stays = resident || (word & FLIGHTS) != 0;
     if (stays) word |= RESIDENT;
-    this.append(session, word | cut(tokens) | ((<u32>stop) << STOP_SHIFT), tenths(nowMs), born);
+    this.append(
+      tagOf(session),
+      word | cut(tokens) | ((<u32>stop) << STOP_SHIFT),
+      tenths(nowMs),
+      born,
+    );
   }
 
   /** The session went elsewhere, or will not come back: it counts no longer, though its copy is still there. */
@@ -162,11 +168,14 @@ export class LruStack {
   /** A request ended without an answer: nothing is known of its copy. */
   abandon(session: u64): void {
     const entry = this.find(session);
-    if (entry == NO_ENTRY) return;
-    const word = this.word(entry);
-    const flights = (word & FLIGHTS) == 0 ? 0 : (word & FLIGHTS) - FLIGHT_UNIT;
-    const kept = flights == 0 ? MAX_TOKENS | (3 << STOP_SHIFT) : ~FLIGHTS;
-    this.setWord(entry, (word & kept) | flights);
+    if (entry != NO_ENTRY) this.cancel(entry);
+  }
+
+  /** Takes back the requests that were lost with their worker: nobody will tell of their end. */
+  cancelLost(nowMs: u64): void {
+    for (let i = 0; i < this.count; i++) {
+      while (this.inFlight(i) && this.idleSeconds(i, nowMs) > LONGEST_CALL_SECONDS) this.cancel(i);
+    }
   }
 
   /** Writes the entries in a row; `count * ENTRY_BYTES` bytes. */
@@ -182,6 +191,13 @@ export class LruStack {
     for (let i = 0; i < this.count; i++) {
       if (this.isResident(i)) this.residentTokens += this.tokensOf(i);
     }
+  }
+
+  private cancel(entry: i32): void {
+    const word = this.word(entry);
+    const flights = (word & FLIGHTS) == 0 ? 0 : (word & FLIGHTS) - FLIGHT_UNIT;
+    const kept = flights == 0 ? MAX_TOKENS | (3 << STOP_SHIFT) : ~FLIGHTS;
+    this.setWord(entry, (word & kept) | flights);
   }
 
   private word(entry: i32): u32 {
@@ -202,11 +218,11 @@ export class LruStack {
     this.count--;
   }
 
-  private append(session: u64, word: u32, ended: u32, born: u32): void {
+  private append(tag: u32, word: u32, last: u32, born: u32): void {
     const at = this.count * WORDS;
-    this.entries[at] = tagOf(session);
+    this.entries[at] = tag;
     this.entries[at + TOKENS] = word;
-    this.entries[at + ENDED] = ended;
+    this.entries[at + LAST] = last;
     this.entries[at + BORN] = born;
     this.count++;
     if ((word & RESIDENT) != 0) this.residentTokens += <f64>(word & MAX_TOKENS);

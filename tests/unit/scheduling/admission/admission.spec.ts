@@ -3,7 +3,9 @@
 import { Loads } from "../../../../assembly/memory/loads";
 import { Admission, Verdict } from "../../../../assembly/scheduling/admission/admission";
 import { AdmissionCall } from "../../../../assembly/scheduling/admission/admission-call";
+import { LocalEndpoints } from "../../../../assembly/scheduling/admission/endpoints";
 import { EndpointState } from "../../../../assembly/scheduling/admission/endpoint-state";
+import { Evidence } from "../../../../assembly/scheduling/admission/evidence";
 import { AdmissionOptions } from "../../../../assembly/scheduling/admission/options";
 import { StopClass } from "../../../../assembly/scheduling/admission/stop-class";
 import { NO_ENDPOINT } from "../../../../assembly/scheduling/decision";
@@ -21,7 +23,24 @@ function fleet(endpoints: i32): Loads {
 function given(capacityTokens: f64): Admission {
   const options = new AdmissionOptions();
   options.capacityTokens = capacityTokens;
-  return new Admission(options);
+  return new Admission(options, new LocalEndpoints());
+}
+
+const evidence = new Evidence();
+
+/** An answer as it ended. */
+function told(
+  cachedTokens: f64,
+  outputTokens: f64,
+  stop: StopClass,
+  ttftSeconds: f64 = 0.1,
+): Evidence {
+  evidence.cachedTokens = cachedTokens;
+  evidence.outputTokens = outputTokens;
+  evidence.stop = stop;
+  evidence.ttftSeconds = ttftSeconds;
+  evidence.uncachedSeconds = 1e-4;
+  return evidence;
 }
 
 function callOf(session: u64, promptTokens: f64, home: i32 = NO_ENDPOINT): AdmissionCall {
@@ -36,16 +55,16 @@ function callOf(session: u64, promptTokens: f64, home: i32 = NO_ENDPOINT): Admis
 /** Sends a request and ends it with everything expected cached. */
 function run(admission: Admission, call: AdmissionCall, slot: i32, nowMs: u64): void {
   call.bornSeconds = <u32>(nowMs / 1000);
-  admission.send(call, slot, 0);
+  admission.send(call, slot, 0, nowMs);
   admission.firstByte(call);
-  admission.end(call, call.expectedTokens, 500, StopClass.Tool, 0.1, 1e-4, nowMs);
+  admission.end(call, told(call.expectedTokens, 500, StopClass.Tool), nowMs);
 }
 
 describe("admission", () => {
   it("lets first turns go to the emptiest endpoint while there is room", () => {
     const admission = given(1_000_000);
     const loads = fleet(2);
-    for (let slot = 0; slot < 2; slot++) admission.endpoint(slot);
+    for (let slot = 0; slot < 2; slot++) admission.endpoints.view(slot);
     admission.tick(START_MS);
     const first = callOf(1, 400_000);
     expect(admission.arrive(first, loads, START_MS)).toBe(Verdict.Hold);
@@ -62,7 +81,7 @@ describe("admission", () => {
   it("holds what does not fit until something ends, in order", () => {
     const admission = given(1_000_000);
     const loads = fleet(1);
-    admission.endpoint(0);
+    admission.endpoints.view(0);
     admission.tick(START_MS);
     const first = callOf(1, 600_000);
     const second = callOf(2, 600_000);
@@ -73,9 +92,8 @@ describe("admission", () => {
     admission.arrive(second, loads, START_MS + 1);
     admission.arrive(third, loads, START_MS + 2);
     expect(admission.release(loads, START_MS + 2) == null).toBe(true);
-    expect(admission.endpoint(0).window.limited).toBe(true);
     admission.firstByte(first);
-    admission.end(first, 0, 100, StopClass.EndTurn, 1, 1e-4, START_MS + 3);
+    admission.end(first, told(0, 100, StopClass.EndTurn), START_MS + 3);
     expect(admission.release(loads, START_MS + 3) == second).toBe(true);
     loads.pendingPrefill[0] = 0;
     expect(admission.release(loads, START_MS + 3) == third).toBe(true);
@@ -85,13 +103,13 @@ describe("admission", () => {
   it("passes a session that is resident, or still cached", () => {
     const admission = given(1_000_000);
     const loads = fleet(1);
-    admission.endpoint(0);
+    admission.endpoints.view(0);
     admission.tick(START_MS);
     run(admission, callOf(1, 300_000), 0, START_MS);
     expect(admission.arrive(callOf(1, 301_000, 0), loads, START_MS + 1_000)).toBe(Verdict.Pass);
     // after its time to live it is not resident, but its copy is still there
     admission.tick(START_MS + 200_000);
-    expect(admission.endpoint(0).stack.residentTokens).toBe(0);
+    expect(admission.endpoints.view(0).stack.residentTokens).toBe(0);
     expect(admission.arrive(callOf(1, 301_000, 0), loads, START_MS + 200_000)).toBe(Verdict.Pass);
     // then newer sessions push it out
     run(admission, callOf(2, 450_000), 0, START_MS + 200_000);
@@ -104,7 +122,7 @@ describe("admission", () => {
   it("paces cold prefills", () => {
     const admission = given(1_000_000);
     const loads = fleet(1);
-    admission.endpoint(0);
+    admission.endpoints.view(0);
     admission.tick(START_MS);
     loads.pendingPrefill[0] = 15_999;
     admission.arrive(callOf(1, 20_000), loads, START_MS);
@@ -112,13 +130,13 @@ describe("admission", () => {
     expect(loads.pendingPrefill[0]).toBe(35_999);
     admission.arrive(callOf(2, 20_000), loads, START_MS);
     expect(admission.release(loads, START_MS) == null).toBe(true);
-    expect(admission.endpoint(0).window.limited).toBe(false);
+    expect(admission.endpoints.view(0).window.limited).toBe(false);
   });
 
   it("lets a request through when it has waited too long", () => {
     const admission = given(100_000);
     const loads = fleet(1);
-    admission.endpoint(0);
+    admission.endpoints.view(0);
     admission.tick(START_MS);
     run(admission, callOf(1, 80_000), 0, START_MS);
     const call = callOf(2, 50_000);
@@ -132,7 +150,7 @@ describe("admission", () => {
   it("bounds its queue: more go on, or first turns are refused", () => {
     const options = new AdmissionOptions();
     options.maxHeld = 1;
-    const admission = new Admission(options);
+    const admission = new Admission(options, new LocalEndpoints());
     const loads = fleet(0);
     expect(admission.arrive(callOf(1, 1), loads, START_MS)).toBe(Verdict.Hold);
     expect(admission.arrive(callOf(2, 1), loads, START_MS)).toBe(Verdict.Pass);
@@ -162,14 +180,14 @@ describe("admission", () => {
 
   it("survives a round trip of an endpoint's state through bytes, and refuses bytes of others", () => {
     const admission = given(0);
-    const endpoint = admission.endpoint(3);
+    const endpoint = admission.endpoints.view(3);
     for (let session: u64 = 1; session < 30; session++) {
       run(admission, callOf(session, 30_000), 3, START_MS);
     }
     const lossy = callOf(1, 30_500, 3);
-    admission.send(lossy, 3, 0);
+    admission.send(lossy, 3, 0, START_MS);
     admission.firstByte(lossy);
-    admission.end(lossy, 8_000, 10, StopClass.Tool, 3, 1e-4, START_MS + 1_000);
+    admission.end(lossy, told(8_000, 10, StopClass.Tool), START_MS + 1_000);
     admission.tick(START_MS + 2_000);
     const size = endpoint.savedBytes;
     const bytes = new StaticArray<u8>(size);
@@ -236,14 +254,14 @@ describe("the measured capacity", () => {
       const context: f64 = 20_000 + 1_500 * <f64>session;
       const call = callOf(session, context + 500, 0);
       call.expectedTokens = context;
-      admission.send(call, 0, 0);
+      admission.send(call, 0, 0, nowMs);
       admission.firstByte(call);
       const cached = cache.serve(session, context + 500);
-      admission.end(call, min(cached, context), 0, StopClass.Tool, -1, 1e-4, nowMs);
+      admission.end(call, told(min(cached, context), 0, StopClass.Tool, -1), nowMs);
       nowMs += 500;
       admission.tick(nowMs);
     }
-    const measured = admission.endpoint(0).capacity.tokens;
+    const measured = admission.endpoints.view(0).capacity.tokens;
     expect(measured).toBeGreaterThan(470_000);
     expect(measured).toBeLessThan(530_000);
   });
@@ -289,7 +307,7 @@ class History {
     this.nowMs += 10_000_000;
     this.admission.tick(this.nowMs);
     for (let slot = 0; slot < 3; slot++) {
-      expect(this.admission.endpoint(slot).stack.residentTokens).toBe(0);
+      expect(this.admission.endpoints.view(slot).stack.residentTokens).toBe(0);
     }
   }
 
@@ -303,7 +321,7 @@ class History {
   }
 
   private fly(call: AdmissionCall, slot: i32): void {
-    this.admission.send(call, slot, 0);
+    this.admission.send(call, slot, 0, this.nowMs);
     this.take(call);
   }
 
@@ -333,7 +351,7 @@ class History {
     this.admission.firstByte(call);
     const cached = this.draw(3) == 0 ? 0 : call.expectedTokens;
     const stop = <StopClass>this.draw(3);
-    this.admission.end(call, cached, 100, stop, 0.5, 1e-4, this.nowMs);
+    this.admission.end(call, told(cached, 100, stop, 0.5), this.nowMs);
     this.admission.abandon(call);
   }
 

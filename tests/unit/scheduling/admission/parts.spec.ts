@@ -15,7 +15,7 @@ const NOW_MS: u64 = 1_796_000_000_000;
 
 /** A session that was served and waits for a tool. */
 function serve(stack: LruStack, session: u64, tokens: f64, nowMs: u64 = NOW_MS): void {
-  stack.send(session, tokens, 7);
+  stack.send(session, tokens, 7, NOW_MS);
   stack.firstByte(session);
   stack.end(session, tokens, StopClass.Tool, true, nowMs);
 }
@@ -40,7 +40,7 @@ describe("the stack of an endpoint", () => {
 
   it("counts requests in flight wherever they stand, waiting ones as possible only", () => {
     const stack = new LruStack();
-    stack.send(1, 1_000, 0);
+    stack.send(1, 1_000, 0, NOW_MS);
     serve(stack, 2, 200);
     stack.measure(2);
     expect(stack.low).toBe(0);
@@ -61,8 +61,8 @@ describe("the stack of an endpoint", () => {
 
   it("keeps a session resident while another of its requests is in flight", () => {
     const stack = new LruStack();
-    stack.send(1, 100, 0);
-    stack.send(1, 120, 0);
+    stack.send(1, 100, 0, NOW_MS);
+    stack.send(1, 120, 0, NOW_MS);
     stack.end(1, 110, StopClass.EndTurn, false, NOW_MS);
     expect(stack.inFlight(0)).toBe(true);
     expect(stack.isResident(0)).toBe(true);
@@ -76,13 +76,26 @@ describe("the stack of an endpoint", () => {
 
   it("counts nothing for a request that was abandoned", () => {
     const stack = new LruStack();
-    stack.send(1, 100, 0);
+    stack.send(1, 100, 0, NOW_MS);
     stack.abandon(1);
     expect(stack.inFlight(0)).toBe(false);
     expect(stack.residentTokens).toBe(0);
     stack.abandon(1);
     stack.abandon(2);
     expect(stack.count).toBe(1);
+  });
+});
+
+describe("requests that were lost with their worker", () => {
+  it("are taken back after an hour", () => {
+    const stack = new LruStack();
+    stack.send(1, 100, 0, NOW_MS);
+    stack.send(1, 100, 0, NOW_MS + 60_000);
+    stack.cancelLost(NOW_MS + 3_660_000);
+    expect(stack.inFlight(0)).toBe(true);
+    stack.cancelLost(NOW_MS + 3_661_000);
+    expect(stack.inFlight(0)).toBe(false);
+    expect(stack.residentTokens).toBe(0);
   });
 });
 

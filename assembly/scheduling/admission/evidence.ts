@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a finished answer proves about an endpoint's capacity.
+import { AdmissionCall } from "./admission-call";
+import { EndpointState } from "./endpoint-state";
+import { StopClass } from "./stop-class";
+import { Judgement, judgeByTtft } from "./ttft-judge";
+
+/** Shorter expectations say nothing of a capacity. */
+const LEAST_EXPECTED: f64 = 4_000;
+/** A prefix is cached in blocks, and beliefs are estimates: a little less than expected is no loss. */
+const TOLERATED_SHARE: f64 = 0.05;
+const TOLERATED_TOKENS: f64 = 64;
+
+/** One finished answer. Reused; a number that was not told is negative. */
+export class Evidence {
+  cachedTokens: f64 = -1;
+  outputTokens: f64 = -1;
+  ttftSeconds: f64 = -1;
+  /** Learned seconds of prefill per uncached token: what the time to the first token is judged by. */
+  uncachedSeconds: f64 = 0;
+  stop: StopClass = StopClass.Other;
+}
+
+/**
+ * Cached tokens to learn from, negative where neither signal tells. A loss by either counts: an engine that always
+ * fetches over a congested tier reports hits that cost as much as losses.
+ */
+export function believedCached(call: AdmissionCall, evidence: Evidence): f64 {
+  const reported = evidence.cachedTokens;
+  if (call.expectedTokens < LEAST_EXPECTED) return reported;
+  const judgement = judgeByTtft(
+    evidence.ttftSeconds,
+    evidence.uncachedSeconds,
+    call.queuedTokens,
+    call.expectedTokens,
+    call.sharedTokens,
+  );
+  if (judgement == Judgement.Loss) {
+    return reported >= 0 ? min(reported, call.sharedTokens) : call.sharedTokens;
+  }
+  if (reported >= 0) return reported;
+  return judgement == Judgement.Hit ? call.expectedTokens : -1;
+}
+
+/** Turns a hit or a loss at a known stack distance into bounds of the capacity. */
+export function addBounds(
+  call: AdmissionCall,
+  endpoint: EndpointState,
+  cached: f64,
+  nowSeconds: f64,
+): void {
+  const expected = call.expectedTokens;
+  if (!call.measured || expected < LEAST_EXPECTED || cached < 0) return;
+  const lost = expected - cached;
+  if (lost <= max(TOLERATED_SHARE * expected, TOLERATED_TOKENS)) {
+    endpoint.capacity.atLeast(call.low + expected, nowSeconds);
+    return;
+  }
+  const kept: f64 = cached > call.sharedTokens + TOLERATED_TOKENS ? cached : 0;
+  endpoint.capacity.atMost(call.high + kept, nowSeconds);
+  if (kept > 0) endpoint.capacity.atLeast(call.low + kept, nowSeconds);
+  endpoint.window.lostTokens += lost;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Admission in several workers of one Envoy: one truth about the endpoints, one order of the held.
+import { Loads } from "../../../../assembly/memory/loads";
+import { Admission, Verdict } from "../../../../assembly/scheduling/admission/admission";
+import { AdmissionCall } from "../../../../assembly/scheduling/admission/admission-call";
+import { Evidence } from "../../../../assembly/scheduling/admission/evidence";
+import { HeldHeads } from "../../../../assembly/scheduling/admission/held-heads";
+import { AdmissionOptions } from "../../../../assembly/scheduling/admission/options";
+import { SharedEndpoints } from "../../../../assembly/scheduling/admission/shared-endpoints";
+import { StopClass } from "../../../../assembly/scheduling/admission/stop-class";
+import { MemoryStore, SharedValues } from "../../memory/memory-store";
+
+const START_MS: u64 = 1_796_000_000_000;
+
+/** One worker: its own view of the store and its own queue. */
+class Worker {
+  store: MemoryStore;
+  admission: Admission;
+  loads: Loads = new Loads();
+
+  constructor(values: SharedValues, id: u64, capacityTokens: f64) {
+    const store = new MemoryStore(values);
+    const options = new AdmissionOptions();
+    options.capacityTokens = capacityTokens;
+    const endpoints = new SharedEndpoints(store, "f");
+    this.store = store;
+    this.admission = new Admission(options, endpoints, new HeldHeads(store, "f", id));
+    this.loads.count = 1;
+    this.loads.complete = true;
+    this.admission.endpoints.view(0);
+  }
+
+  arrive(session: u64, promptTokens: f64, nowMs: u64, home: i32 = -1): AdmissionCall {
+    const call = new AdmissionCall();
+    call.session = session;
+    call.promptTokens = promptTokens;
+    call.home = home;
+    if (home >= 0) call.expectedTokens = promptTokens - 500;
+    this.verdict = this.admission.arrive(call, this.loads, nowMs);
+    return call;
+  }
+
+  verdict: Verdict = Verdict.Pass;
+
+  release(nowMs: u64): AdmissionCall | null {
+    this.loads.pendingPrefill[0] = 0;
+    return this.admission.release(this.loads, nowMs);
+  }
+
+  end(call: AdmissionCall, cachedTokens: f64, nowMs: u64): void {
+    const evidence = new Evidence();
+    evidence.cachedTokens = cachedTokens;
+    evidence.stop = StopClass.Tool;
+    this.admission.firstByte(call);
+    this.admission.end(call, evidence, nowMs);
+  }
+}
+
+let values = new SharedValues();
+let one = new Worker(values, 1, 0);
+let two = new Worker(values, 2, 0);
+
+describe("workers of one Envoy", () => {
+  beforeEach(() => {
+    values = new SharedValues();
+    one = new Worker(values, 1, 1_000_000);
+    two = new Worker(values, 2, 1_000_000);
+    one.admission.tick(START_MS);
+    two.admission.tick(START_MS);
+  });
+
+  it("fill an endpoint together, not twice", () => {
+    const first = one.arrive(1, 600_000, START_MS);
+    expect(one.release(START_MS) == first).toBe(true);
+    // the other worker's view is old: it looks again before it counts
+    const second = two.arrive(2, 600_000, START_MS);
+    expect(two.release(START_MS) == null).toBe(true);
+    one.end(first, 0, START_MS + 1_000);
+    one.admission.tick(START_MS + 200_000);
+    two.admission.tick(START_MS + 200_000);
+    expect(two.release(START_MS + 200_000) == second).toBe(true);
+  });
+
+  it("know the sessions that another worker served", () => {
+    const first = one.arrive(1, 600_000, START_MS);
+    one.release(START_MS);
+    one.end(first, 0, START_MS + 1_000);
+    two.arrive(1, 601_000, START_MS + 3_000, 0);
+    expect(two.verdict).toBe(Verdict.Pass);
+  });
+
+  it("let the oldest of all held requests go first", () => {
+    const running = one.arrive(1, 900_000, START_MS);
+    one.release(START_MS);
+    const later = one.arrive(2, 500_000, START_MS + 20);
+    const earlier = two.arrive(3, 500_000, START_MS + 10);
+    one.admission.tick(START_MS + 50);
+    two.admission.tick(START_MS + 50);
+    one.end(running, 0, START_MS + 60);
+    one.admission.endpoints.edit(0).stack.release(1);
+    one.admission.endpoints.commit(0);
+    expect(one.release(START_MS + 100) == null).toBe(true);
+    two.admission.tick(START_MS + 600);
+    expect(two.release(START_MS + 600) == earlier).toBe(true);
+    two.admission.tick(START_MS + 650);
+    one.admission.tick(START_MS + 1_200);
+    expect(one.release(START_MS + 1_200) == null).toBe(true);
+    two.admission.abandon(earlier);
+    one.admission.tick(START_MS + 1_800);
+    expect(one.release(START_MS + 1_800) == later).toBe(true);
+  });
+
+  it("wait for no worker that is gone", () => {
+    two.arrive(3, 500_000, START_MS);
+    two.admission.tick(START_MS + 50);
+    const mine = one.arrive(2, 500_000, START_MS + 20);
+    expect(one.release(START_MS + 100) == null).toBe(true);
+    expect(one.release(START_MS + 1_200) == mine).toBe(true);
+  });
+
+  it("lose nothing to conflicts", () => {
+    const first = one.arrive(1, 600_000, START_MS);
+    one.store.conflicts = 2;
+    expect(one.release(START_MS) == first).toBe(true);
+    one.store.conflicts = 2;
+    one.end(first, 0, START_MS + 1_000);
+    const state = two.admission.endpoints.edit(0);
+    expect(state.stack.count).toBe(1);
+    expect(state.stack.inFlight(0)).toBe(false);
+    expect(state.stack.residentTokens).toBe(600_000);
+  });
+
+  it("begin anew on values that are none of theirs", () => {
+    const first = one.arrive(1, 600_000, START_MS);
+    one.release(START_MS);
+    for (let size = 0; size < 200; size += 7) {
+      values.fillWithGarbage(size);
+      one.admission.tick(START_MS + 1_000 + <u64>size * 1_000);
+      expect(one.admission.endpoints.view(0).stack.count).toBe(0);
+    }
+    for (let at = 0; at < 200; at++) {
+      values.damage(at, 0xff);
+      two.admission.tick(START_MS + 900_000 + <u64>at * 1_000);
+      two.release(START_MS + 900_000);
+    }
+    one.end(first, 0, START_MS + 2_000_000);
+    one.admission.tick(START_MS + 2_000_000);
+    const next = one.arrive(2, 600_000, START_MS + 2_000_000);
+    expect(one.verdict).toBe(Verdict.Hold);
+    expect(one.release(START_MS + 2_000_000) == next).toBe(true);
+  });
+
+  it("go on when the store refuses", () => {
+    one.store.failing = true;
+    const call = one.arrive(1, 600_000, START_MS);
+    expect(one.release(START_MS) == call).toBe(true);
+    one.end(call, 0, START_MS + 1_000);
+    one.admission.tick(START_MS + 2_000);
+    expect(one.admission.held.count).toBe(0);
+  });
+});
