@@ -32,6 +32,7 @@ export class Engine implements Simulation {
   private wakeMs = Infinity;
   private nowMs = 0;
   private arrivals = 0;
+  private advancing = false;
 
   constructor(options: EngineOptions = {}) {
     this.options = resolveOptions(options);
@@ -71,6 +72,7 @@ export class Engine implements Simulation {
    * @throws EngineRefusal for a prompt that can never fit, or a priority where none is scheduled.
    */
   submit(init: RequestInit, nowMs: number): EngineRequest {
+    this.requireCaughtUp(nowMs);
     this.refuse(init);
     const given = init.priority ?? 0;
     const priority = this.options.highPriorityFirst ? -given : given;
@@ -115,6 +117,7 @@ export class Engine implements Simulation {
 
   /** Lets everything happen that is due up to and including `toMs`. */
   advance(toMs: number): void {
+    this.advancing = true;
     for (;;) {
       const eventMs = Math.max(this.nowMs, this.nextEventMs());
       if (eventMs > toMs) break;
@@ -123,6 +126,13 @@ export class Engine implements Simulation {
       this.startStep();
     }
     this.nowMs = Math.max(this.nowMs, toMs);
+    this.advancing = false;
+  }
+
+  private requireCaughtUp(nowMs: number): void {
+    // Within `advance` a fetch may have arrived during the step that has just ended.
+    if (this.advancing || this.nextEventMs() >= nowMs) return;
+    throw new Error(`Advance the engine to ${nowMs} ms before submitting at that time.`);
   }
 
   private refuse(init: RequestInit): void {
