@@ -2,6 +2,7 @@
 // Tells what a file holds (a configuration, an Envoy bootstrap, Kubernetes manifests) and checks it.
 import { parseAllDocuments } from "yaml";
 import { Failure } from "../failure.ts";
+import { checkWhole } from "./bootstrap-rules.ts";
 import { findChains } from "./chain.ts";
 import { checkClusters } from "./cluster-rules.ts";
 import { checkFilters } from "./filter-rules.ts";
@@ -9,7 +10,6 @@ import { error, type Finding } from "./finding.ts";
 import { checkLimits } from "./limit-rules.ts";
 import { at, findNodes, isNode, isType, type Node, nodesAt, textAt } from "./node.ts";
 import { checkOptions } from "./options-check.ts";
-import { checkStats } from "./stats-rules.ts";
 
 /** Result of one file: what it was taken for, and what was found. */
 export interface Report {
@@ -27,7 +27,7 @@ function checkBootstrap(tree: Node): Finding[] {
     ...checkLimits(chain),
     ...checkClusters(chain),
   ]);
-  return [...findings, ...perChain, ...checkStats(tree)];
+  return [...findings, ...perChain, ...checkWhole(tree)];
 }
 
 function isManifest(document: unknown): document is Node {

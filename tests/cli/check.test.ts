@@ -209,6 +209,11 @@ const TRAPS: Trap[] = [
     says: /^warning: two clusters have the same endpoints/,
   },
   {
+    what: "least request that does not count waiting requests",
+    change: (tree) => delete tree["layered_runtime"],
+    says: /^warning: envoy\.reloadable_features\.least_request_lb_count_pending_requests is not on/,
+  },
+  {
     what: "a stats matcher that drops the counters",
     change: (tree) => {
       tree["stats_config"] = {

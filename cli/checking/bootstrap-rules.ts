@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules about statistics: whether the filter's counters survive the stats matcher.
+// Rules about the bootstrap as a whole: whether the filter's counters survive, and how least request counts.
 import { error, type Finding, warning } from "./finding.ts";
-import { at, isNode, type Node, nodesAt, textAt } from "./node.ts";
+import { at, findNodes, isNode, isType, type Node, nodesAt, textAt } from "./node.ts";
 
 /** A counter as Envoy names it, before tags are taken out. */
 const SAMPLE = "wasmcustom.smetric_streams.outcome.conversation";
@@ -17,8 +17,7 @@ function matches(pattern: Node): boolean {
   return regex !== "" && new RegExp(`^(?:${regex})$`).test(SAMPLE);
 }
 
-/** Rules about `stats_config` of a bootstrap. */
-export function checkStats(bootstrap: unknown): Finding[] {
+function checkStats(bootstrap: unknown): Finding[] {
   const matcher = at(bootstrap, "stats_config.stats_matcher");
   if (!isNode(matcher)) return [];
   const where = "stats_config.stats_matcher";
@@ -32,4 +31,26 @@ export function checkStats(bootstrap: unknown): Finding[] {
   } catch {
     return [error(where, "a pattern is not a regular expression")];
   }
+}
+
+const COUNT_PENDING = "envoy.reloadable_features.least_request_lb_count_pending_requests";
+
+function checkRuntime(bootstrap: unknown): Finding[] {
+  const usesLeastRequest = findNodes(
+    bootstrap,
+    (node) => isType(node, "LeastRequest") || node["lb_policy"] === "LEAST_REQUEST",
+  );
+  const layers = nodesAt(bootstrap, "layered_runtime.layers");
+  const counts = layers.some((layer) => {
+    const values = layer["static_layer"];
+    return isNode(values) && values[COUNT_PENDING] === true;
+  });
+  if (usesLeastRequest.length === 0 || counts) return [];
+  const message = `${COUNT_PENDING} is not on: a burst of first turns piles up on one endpoint (Envoy 1.39 or newer)`;
+  return [warning("layered_runtime", message)];
+}
+
+/** All rules about a bootstrap as a whole. */
+export function checkWhole(bootstrap: unknown): Finding[] {
+  return [...checkStats(bootstrap), ...checkRuntime(bootstrap)];
 }
