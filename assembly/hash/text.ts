@@ -30,17 +30,17 @@ export function shortText(text: v128, bytes: i32): u64 {
   return mix(low ^ i64x2.extract_lane(text, 1) ^ ((<u64>bytes) << 56));
 }
 
-/** Absorbs the last `bytes` (1..64) bytes of a text at `address`, where 64 bytes are readable. */
+/** Absorbs the last `bytes` (1..64) bytes of a text, the first of four vectors. */
 // @ts-ignore: decorator
 @inline
-export function absorbLast(state: v128, address: usize, bytes: i32): v128 {
+export function absorbLast(state: v128, a: v128, b: v128, c: v128, d: v128, bytes: i32): v128 {
   const mask = ONES + <usize>(64 - bytes);
   return absorbBlock(
     state,
-    v128.and(v128.load(address), v128.load(mask)),
-    v128.and(v128.load(address, 16), v128.load(mask, 16)),
-    v128.and(v128.load(address, 32), v128.load(mask, 32)),
-    v128.and(v128.load(address, 48), v128.load(mask, 48)),
+    v128.and(a, v128.load(mask)),
+    v128.and(b, v128.load(mask, 16)),
+    v128.and(c, v128.load(mask, 32)),
+    v128.and(d, v128.load(mask, 48)),
   );
 }
 
@@ -53,19 +53,15 @@ export function hashText(address: usize, bytes: i32): u64 {
     return shortText(v128.and(v128.load(address), firstBytes(bytes)), bytes);
   }
   let state = emptyBlocks();
-  let left = bytes;
-  while (left >= BLOCK_BYTES) {
-    state = absorbBlock(
-      state,
-      v128.load(address),
-      v128.load(address, 16),
-      v128.load(address, 32),
-      v128.load(address, 48),
-    );
+  for (let left = bytes; left > 0; left -= BLOCK_BYTES) {
+    const a = v128.load(address);
+    const b = v128.load(address, 16);
+    const c = v128.load(address, 32);
+    const d = v128.load(address, 48);
+    state =
+      left < BLOCK_BYTES ? absorbLast(state, a, b, c, d, left) : absorbBlock(state, a, b, c, d);
     address += BLOCK_BYTES;
-    left -= BLOCK_BYTES;
   }
-  if (left > 0) state = absorbLast(state, address, left);
   return finishBlocks(state, bytes);
 }
 

@@ -22,7 +22,9 @@ import { Progress } from "./progress";
 export const MAX_CANONICAL_BYTES: i32 = 6;
 
 /** `\u` and four digits. */
-const UNIT_BYTES: i32 = 6;
+export const UNIT_BYTES: i32 = 6;
+/** `\u` as a 16-bit load sees it. */
+export const UNIT_BEGIN: u16 = 0x755c;
 const REPLACEMENT: i32 = 0xfffd;
 const BACKSPACE: i32 = 0x08;
 const FORM_FEED: i32 = 0x0c;
@@ -62,9 +64,7 @@ export class EscapeReader {
       return 0;
     }
     if (unit >= 0x800 && (unit & 0xf800) != 0xd800) {
-      store<u8>(target, <u8>(0xe0 | (unit >> 12)));
-      store<u8>(target, <u8>(0x80 | ((unit >> 6) & 0x3f)), 1);
-      store<u8>(target, <u8>(0x80 | (unit & 0x3f)), 2);
+      writeThreeBytes(target, unit);
       this.written = 3;
       this.surplus = 0;
       return UNIT_BYTES;
@@ -102,21 +102,21 @@ export class EscapeReader {
       this.written = 2;
       return;
     }
-    let at: usize = target;
-    if (character >= 0x10000) {
-      store<u8>(at++, <u8>(0xf0 | (character >> 18)));
-      store<u8>(at++, <u8>(0x80 | ((character >> 12) & 0x3f)));
-    } else {
-      store<u8>(at++, <u8>(0xe0 | (character >> 12)));
+    if (character < 0x10000) {
+      writeThreeBytes(target, character);
+      this.written = 3;
+      return;
     }
-    store<u8>(at++, <u8>(0x80 | ((character >> 6) & 0x3f)));
-    store<u8>(at++, <u8>(0x80 | (character & 0x3f)));
-    this.written = <i32>(at - target);
+    store<u8>(target, <u8>(0xf0 | (character >> 18)));
+    store<u8>(target, <u8>(0x80 | ((character >> 12) & 0x3f)), 1);
+    store<u8>(target, <u8>(0x80 | ((character >> 6) & 0x3f)), 2);
+    store<u8>(target, <u8>(0x80 | (character & 0x3f)), 3);
+    this.written = 4;
   }
 
   private writeAscii(target: usize, character: i32): void {
     if (character == QUOTE || character == BACKSLASH) return this.writeMinimal(target, character);
-    if (character >= SPACE) {
+    if (isPlainAscii(character)) {
       store<u8>(target, <u8>character);
       this.written = 1;
       this.surplus = 0;
@@ -138,6 +138,14 @@ export class EscapeReader {
     this.written = 2;
     this.surplus = 1;
   }
+}
+
+/** ASCII that JSON does not escape. */
+// @ts-ignore: decorator
+@inline
+export function isPlainAscii(character: i32): bool {
+  const isEscaped = character == QUOTE || character == BACKSLASH;
+  return <u32>(character - SPACE) < 0x60 && !isEscaped;
 }
 
 /** Letters of escapes that are canonical. */
@@ -190,6 +198,18 @@ export function minimalCharacter(letter: i32): i32 {
     default:
       return letter;
   }
+}
+
+/** UTF-8 of a character of U+0800..U+FFFF; a fourth byte is overwritten. */
+// @ts-ignore: decorator
+@inline
+export function writeThreeBytes(target: usize, character: i32): void {
+  const bytes =
+    0xe0 |
+    (character >> 12) |
+    ((0x80 | ((character >> 6) & 0x3f)) << 8) |
+    ((0x80 | (character & 0x3f)) << 16);
+  store<u32>(target, bytes);
 }
 
 /** Value of the four digits of the unit at `p`, negative when one is not hexadecimal. */

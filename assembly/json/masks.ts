@@ -2,6 +2,26 @@
 // Bit masks over 64 bytes of JSON text, one bit a byte, the first byte lowest; each beside its scalar oracle.
 import { BACKSLASH, LOWER_F, LOWER_N, LOWER_R, LOWER_T, QUOTE, SPACE } from "./bytes";
 
+/**
+ * Vectors to compare with, one a row. They are loaded, not constants: V8 builds a constant anew in every turn of a
+ * loop, and a load is one instruction.
+ */
+const VECTORS: usize = memory.data<u64>(
+  [
+    0x2222222222222222, 0x2222222222222222, 0x5c5c5c5c5c5c5c5c, 0x5c5c5c5c5c5c5c5c,
+    0x1f1f1f1f1f1f1f1f, 0x1f1f1f1f1f1f1f1f, 0xc0c0c0c0c0c0c0c0, 0xc0c0c0c0c0c0c0c0,
+    0x0f0f0f0f0f0f0f0f, 0x0f0f0f0f0f0f0f0f, 0x006600740072ffff, 0x006e005c00000000,
+  ],
+  16,
+);
+const QUOTES: usize = VECTORS;
+const BACKSLASHES: usize = VECTORS + 16;
+const LAST_CONTROLS: usize = VECTORS + 32;
+const WIDE_FIRSTS: usize = VECTORS + 48;
+const LOW_HALVES: usize = VECTORS + 64;
+/** Plain letters by their low half. */
+const LETTERS: usize = VECTORS + 80;
+
 const ODD_BITS: u64 = 0xaaaaaaaaaaaaaaaa;
 
 // @ts-ignore: decorator
@@ -15,11 +35,17 @@ function join(a: v128, b: v128, c: v128, d: v128): u64 {
   );
 }
 
-/** Bytes that equal `byte`. */
 // @ts-ignore: decorator
 @inline
-export function equalMask(byte: i32, a: v128, b: v128, c: v128, d: v128): u64 {
-  const wanted = i8x16.splat(<i8>byte);
+export function quoteMask(a: v128, b: v128, c: v128, d: v128): u64 {
+  const quotes = v128.load(QUOTES);
+  return join(i8x16.eq(a, quotes), i8x16.eq(b, quotes), i8x16.eq(c, quotes), i8x16.eq(d, quotes));
+}
+
+// @ts-ignore: decorator
+@inline
+export function backslashMask(a: v128, b: v128, c: v128, d: v128): u64 {
+  const wanted = v128.load(BACKSLASHES);
   return join(i8x16.eq(a, wanted), i8x16.eq(b, wanted), i8x16.eq(c, wanted), i8x16.eq(d, wanted));
 }
 
@@ -27,15 +53,27 @@ export function equalMask(byte: i32, a: v128, b: v128, c: v128, d: v128): u64 {
 // @ts-ignore: decorator
 @inline
 export function controlMask(a: v128, b: v128, c: v128, d: v128): u64 {
+  const last = v128.load(LAST_CONTROLS);
+  return join(i8x16.le_u(a, last), i8x16.le_u(b, last), i8x16.le_u(c, last), i8x16.le_u(d, last));
+}
+
+/** True when one of the bytes is a control character. */
+// @ts-ignore: decorator
+@inline
+export function anyControl(a: v128, b: v128, c: v128, d: v128): bool {
   const lowest = i8x16.min_u(i8x16.min_u(a, b), i8x16.min_u(c, d));
-  const space = i8x16.splat(<i8>SPACE);
-  if (!v128.any_true(i8x16.lt_u(lowest, space))) return 0;
-  return join(
-    i8x16.lt_u(a, space),
-    i8x16.lt_u(b, space),
-    i8x16.lt_u(c, space),
-    i8x16.lt_u(d, space),
+  return v128.any_true(i8x16.le_u(lowest, v128.load(LAST_CONTROLS)));
+}
+
+/** Bytes of one vector before the first quote, backslash or control character. */
+// @ts-ignore: decorator
+@inline
+export function plainLength(bytes: v128): i32 {
+  const special = v128.or(
+    v128.or(i8x16.eq(bytes, v128.load(QUOTES)), i8x16.eq(bytes, v128.load(BACKSLASHES))),
+    i8x16.le_u(bytes, v128.load(LAST_CONTROLS)),
   );
+  return <i32>ctz<u32>((<u32>i8x16.bitmask(special)) | 0x10000);
 }
 
 /** Bytes of characters outside ASCII. */
@@ -49,7 +87,7 @@ export function wideMask(a: v128, b: v128, c: v128, d: v128): u64 {
 // @ts-ignore: decorator
 @inline
 export function wideFirstMask(a: v128, b: v128, c: v128, d: v128): u64 {
-  const first = i8x16.splat(<i8>0xc0);
+  const first = v128.load(WIDE_FIRSTS);
   return join(
     i8x16.ge_u(a, first),
     i8x16.ge_u(b, first),
@@ -90,17 +128,23 @@ export function plainLetterMask(a: v128, b: v128, c: v128, d: v128): u64 {
 // @ts-ignore: decorator
 @inline
 function plainLetters(bytes: v128): v128 {
-  const letters = i8x16(-1, 0, 0x72, 0, 0x74, 0, 0x66, 0, 0, 0, 0, 0, 0x5c, 0, 0x6e, 0);
-  return i8x16.eq(i8x16.swizzle(letters, v128.and(bytes, i8x16.splat(0x0f))), bytes);
+  const halves = v128.and(bytes, v128.load(LOW_HALVES));
+  return i8x16.eq(i8x16.swizzle(v128.load(LETTERS), halves), bytes);
 }
 
-/** Scalar oracle of `plainLetterMask`, for one byte. */
-// @ts-ignore: decorator
-@inline
+/** Letters that are their own canonical form, the quote among them. Scalar oracle of `plainLetterMask`. */
 export function isPlainLetter(byte: i32): bool {
-  return (
-    byte == LOWER_N || byte == BACKSLASH || byte == LOWER_T || byte == LOWER_R || byte == LOWER_F
-  );
+  switch (byte) {
+    case BACKSLASH:
+    case LOWER_F:
+    case LOWER_N:
+    case LOWER_R:
+    case LOWER_T:
+    case QUOTE:
+      return true;
+    default:
+      return false;
+  }
 }
 
 /** What one scalar pass over 64 bytes finds: the oracle of all the masks. */
@@ -125,7 +169,7 @@ export class ScalarMasks {
       if (byte < SPACE) this.control |= bit;
       if (byte >= 0x80) this.wide |= bit;
       if (byte >= 0xc0) this.wideFirst |= bit;
-      if (isPlainLetter(byte)) this.plain |= bit;
+      if (isPlainLetter(byte) && byte != QUOTE) this.plain |= bit;
       if (escaped) this.escaped |= bit;
       escaped = !escaped && byte == BACKSLASH;
     }

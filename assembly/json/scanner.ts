@@ -20,10 +20,11 @@ import {
   SPACE,
 } from "./bytes";
 import { mix } from "../hash/mix";
+import { plainLength } from "./masks";
 import { NumberReader } from "./number-reader";
 import { Progress } from "./progress";
 import { Container, Literal, Sink, Token } from "./sink";
-import { plainLength, TextReader } from "./text-reader";
+import { TextReader } from "./text-reader";
 
 /** Scratch that a window must offer before its first and behind its last byte. */
 export const WINDOW_SLACK_BYTES: i32 = 128;

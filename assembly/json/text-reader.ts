@@ -2,16 +2,27 @@
 // Reads one text of any length in blocks of 64 bytes and hashes it in canonical form on the way.
 import { absorbBlock, BLOCK_BYTES, emptyBlocks, finishBlocks } from "../hash/block";
 import { absorbLast, firstBytes, SHORT_TEXT_BYTES, shortText } from "../hash/text";
-import { BACKSLASH, QUOTE, SPACE } from "./bytes";
-import { EscapeReader, MAX_CANONICAL_BYTES } from "./escape-reader";
+import { BACKSLASH, QUOTE } from "./bytes";
+import {
+  EscapeReader,
+  isPlainAscii,
+  MAX_CANONICAL_BYTES,
+  UNIT_BEGIN,
+  unitAt,
+  UNIT_BYTES,
+  writeThreeBytes,
+} from "./escape-reader";
 import { KeptText } from "./kept-text";
 import {
+  anyControl,
   anyWide,
+  backslashMask,
   controlMask,
-  equalMask,
   escapedMask,
   isPlainLetter,
+  plainLength,
   plainLetterMask,
+  quoteMask,
   wideFirstMask,
   wideMask,
 } from "./masks";
@@ -77,67 +88,88 @@ export class TextReader {
     return p;
   }
 
-  /** In place, a block at a time. What is left of a window (64 bytes at most) is read again with the next one. */
+  /** In place. What is left of a window (64 bytes at most) is read again with the next one. */
   private stride(p: usize, end: usize): usize {
+    if (!this.inPieces) return this.endStride(this.skim(p, end), end);
+    while (true) {
+      const toPiece = PIECE_BYTES - (this.bytes & (PIECE_BYTES - 1));
+      const next = this.skim(p, min(end, p + <usize>toPiece + 1));
+      if (next != p + <usize>toPiece) return this.endStride(next, end);
+      this.reportPiece();
+      p = next;
+    }
+  }
+
+  /**
+   * Whole blocks of canonical text, as long as one more byte is in sight (a backslash at the end of a block needs
+   * its letter). Four parts of about the same weight: masks, letters of escapes, hash, and checks.
+   */
+  private skim(p: usize, end: usize): usize {
     const start = p;
     let state = v128.load(this.state);
     let escaped = this.escaped;
     let surplus = this.surplus;
-    while (p < end) {
+    while (end - p > <usize>BLOCK_BYTES) {
       const a = v128.load(p);
       const b = v128.load(p, 16);
       const c = v128.load(p, 32);
       const d = v128.load(p, 48);
-      const whole = end - p > <usize>BLOCK_BYTES;
-      const inSight: u64 =
-        whole || end - p == <usize>BLOCK_BYTES ? -1 : ((<u64>1) << (end - p)) - 1;
-      const quotes = equalMask(QUOTE, a, b, c, d) & inSight;
-      const backslashes = equalMask(BACKSLASH, a, b, c, d) & inSight;
-      let closing = quotes;
-      let odd: u64 = 0;
-      let beginnings: u64 = 0;
+      const quotes = quoteMask(a, b, c, d);
+      const backslashes = backslashMask(a, b, c, d);
       if (backslashes | escaped) {
-        const letters = escapedMask(backslashes, escaped) & inSight;
-        closing = quotes & ~letters;
-        beginnings = backslashes & ~letters;
-        odd = letters & ~(plainLetterMask(a, b, c, d) | quotes);
-        if (whole && beginnings >>> 63) {
-          const next = <i32>load<u8>(p, BLOCK_BYTES);
-          if (next != QUOTE && !isPlainLetter(next)) odd |= (<u64>1) << 63;
-        }
+        const letters = escapedMask(backslashes, escaped);
+        if (quotes & ~letters) break;
+        if (letters & ~(plainLetterMask(a, b, c, d) | quotes)) break;
+        const beginnings = backslashes & ~letters;
+        if (beginnings >>> 63 && !isPlainLetter(load<u8>(p, BLOCK_BYTES))) break;
+        escaped = beginnings >>> 63;
+        surplus += <u32>popcnt(beginnings);
+      } else if (quotes) {
+        break;
       }
-      const controls = controlMask(a, b, c, d) & inSight;
-      if (closing | odd | controls) {
-        const size = <i32>ctz(closing | odd | controls);
-        this.leaveStride(p - start, state, escaped, surplus);
-        if (((closing >>> size) & 1) != 0) {
-          this.surplus += <u32>popcnt(beginnings & (((<u64>1) << size) - 1));
-          this.finish(p, size);
-          return p + size + 1;
-        }
-        if (((odd >>> size) & 1) == 0) this.progress = Progress.Malformed;
-        else this.copying = true;
-        return p;
-      }
-      if (!whole) break;
+      if (anyControl(a, b, c, d)) break;
       state = absorbBlock(state, a, b, c, d);
-      if (anyWide(a, b, c, d)) this.countWide(a, b, c, d);
-      escaped = beginnings >>> 63;
-      surplus += <u32>popcnt(beginnings);
+      if (anyWide(a, b, c, d)) this.countWide(wideMask(a, b, c, d), wideFirstMask(a, b, c, d));
       p += BLOCK_BYTES;
-      if (this.inPieces && ((this.bytes + <u32>(p - start)) & (PIECE_BYTES - 1)) == 0) {
-        this.reportPiece(state, this.bytes + <u32>(p - start), surplus);
-      }
     }
-    this.leaveStride(p - start, state, escaped, surplus);
+    v128.store(this.state, state);
+    this.bytes += <u32>(p - start);
+    this.escaped = escaped;
+    this.surplus = surplus;
     return p;
   }
 
-  private leaveStride(consumed: usize, state: v128, escaped: u64, surplus: u32): void {
-    this.bytes += <u32>consumed;
-    v128.store(this.state, state);
-    this.escaped = escaped;
-    this.surplus = surplus;
+  /** The block in which something happens: the text ends, must be copied, is refused, or the window ends. */
+  private endStride(p: usize, end: usize): usize {
+    if (p >= end) return p;
+    const a = v128.load(p);
+    const b = v128.load(p, 16);
+    const c = v128.load(p, 32);
+    const d = v128.load(p, 48);
+    const left = <i32>(end - p);
+    const inSight: u64 = left < BLOCK_BYTES ? ((<u64>1) << left) - 1 : -1;
+    const quotes = quoteMask(a, b, c, d) & inSight;
+    const backslashes = backslashMask(a, b, c, d) & inSight;
+    const letters = escapedMask(backslashes, this.escaped) & inSight;
+    const beginnings = backslashes & ~letters;
+    const closing = quotes & ~letters;
+    const odd = letters & ~(plainLetterMask(a, b, c, d) | quotes);
+    const controls = controlMask(a, b, c, d) & inSight;
+    const events = closing | odd | controls;
+    if (events == 0) {
+      // With a whole block in sight, only the letter behind its last backslash can have stopped the skimming.
+      this.copying = left > BLOCK_BYTES;
+      return p;
+    }
+    const size = <i32>ctz(events);
+    if ((closing >>> size) & 1) {
+      this.surplus += <u32>popcnt(beginnings & (((<u64>1) << size) - 1));
+      this.finish(p, size, a, b, c, d);
+      return p + size + 1;
+    }
+    if ((odd >>> size) & 1) this.copying = true;
+    else this.progress = Progress.Malformed;
+    return p;
   }
 
   /** Through the buffer, up to a vector of plain text or one escape at a time. */
@@ -158,7 +190,15 @@ export class TextReader {
       if (plain == VECTOR_BYTES || p >= end) continue;
       const byte = <i32>load<u8>(p);
       if (byte == QUOTE) {
-        this.finish(this.pending, this.pendingCount);
+        const pending = this.pending;
+        this.finish(
+          pending,
+          this.pendingCount,
+          v128.load(pending),
+          v128.load(pending, 16),
+          v128.load(pending, 32),
+          v128.load(pending, 48),
+        );
         return p + 1;
       }
       if (byte != BACKSLASH) {
@@ -175,7 +215,9 @@ export class TextReader {
   /** Rewrites a row of escapes. Returns `p` itself when the first one is not all in sight or is none. */
   private copyEscapes(p: usize, end: usize): usize {
     const escapes = this.escapes;
-    while (p < end && <i32>load<u8>(p) == BACKSLASH) {
+    while (true) {
+      p = this.copyUnits(p, end);
+      if (p >= end || <i32>load<u8>(p) != BACKSLASH) return p;
       const taken = escapes.readEscape(p, end, this.pending + this.pendingCount);
       if (taken == 0) {
         this.progress = escapes.progress;
@@ -186,6 +228,30 @@ export class TextReader {
       this.surplus += escapes.surplus;
       if (this.pendingCount >= BLOCK_BYTES) this.flush();
     }
+  }
+
+  /** The escapes of which whole texts are made: `\uXXXX` of one byte, or of three without surrogates. */
+  private copyUnits(p: usize, end: usize): usize {
+    const pending = this.pending;
+    let count = this.pendingCount;
+    while (end - p >= <usize>UNIT_BYTES && load<u16>(p) == UNIT_BEGIN) {
+      const unit = unitAt(p);
+      if (unit >= 0x800 && (unit & 0xf800) != 0xd800) {
+        writeThreeBytes(pending + count, unit);
+        count += 3;
+      } else if (isPlainAscii(unit)) {
+        store<u8>(pending + count, <u8>unit);
+        count++;
+      } else {
+        break;
+      }
+      p += UNIT_BYTES;
+      if (count < BLOCK_BYTES) continue;
+      this.pendingCount = count;
+      this.flush();
+      count = this.pendingCount;
+    }
+    this.pendingCount = count;
     return p;
   }
 
@@ -199,46 +265,50 @@ export class TextReader {
     if (this.keep) this.kept.append(pending, BLOCK_BYTES);
     const state = absorbBlock(v128.load(this.state), a, b, c, d);
     v128.store(this.state, state);
-    if (anyWide(a, b, c, d)) this.countWide(a, b, c, d);
+    if (anyWide(a, b, c, d)) this.countWide(wideMask(a, b, c, d), wideFirstMask(a, b, c, d));
     this.bytes += BLOCK_BYTES;
     this.pendingCount -= BLOCK_BYTES;
     v128.store(pending, v128.load(pending, 64));
     v128.store(pending, v128.load(pending, 80), 16);
-    if (this.inPieces && (this.bytes & (PIECE_BYTES - 1)) == 0) {
-      this.reportPiece(state, this.bytes, this.surplus);
-    }
+    if (this.inPieces && (this.bytes & (PIECE_BYTES - 1)) == 0) this.reportPiece();
   }
 
-  private countWide(a: v128, b: v128, c: v128, d: v128): void {
-    this.wideBytes += <u32>popcnt(wideMask(a, b, c, d));
-    this.wideCharacters += <u32>popcnt(wideFirstMask(a, b, c, d));
+  // @ts-ignore: decorator
+  @inline
+  private countWide(wide: u64, first: u64): void {
+    this.wideBytes += <u32>popcnt(wide);
+    this.wideCharacters += <u32>popcnt(first);
   }
 
-  private reportPiece(state: v128, bytes: u32, surplus: u32): void {
+  private reportPiece(): void {
     const token = this.token;
-    token.hash = finishBlocks(state, bytes);
-    token.bytes = bytes - surplus;
+    token.hash = finishBlocks(v128.load(this.state), this.bytes);
+    token.bytes = this.bytes - this.surplus;
     token.wideBytes = this.wideBytes;
     token.wideCharacters = this.wideCharacters;
     this.sink.piece(token);
   }
 
-  /** Ends the text with `size` (0..63) canonical bytes at `address` and fills the token. */
-  private finish(address: usize, size: i32): void {
+  /** Ends the text with the first `size` (0..63) of the canonical bytes at `address`, loaded in four vectors. */
+  // @ts-ignore: decorator
+  @inline
+  private finish(address: usize, size: i32, a: v128, b: v128, c: v128, d: v128): void {
     const token = this.token;
     const total = this.bytes + <u32>size;
-    if (size > 0) this.countLast(address, size);
+    if (anyWide(a, b, c, d)) {
+      const within = ((<u64>1) << size) - 1;
+      this.countWide(wideMask(a, b, c, d) & within, wideFirstMask(a, b, c, d) & within);
+    }
     if (total <= <u32>SHORT_TEXT_BYTES) {
-      token.hash = shortText(v128.and(v128.load(address), firstBytes(size)), size);
+      token.hash = shortText(v128.and(a, firstBytes(size)), size);
     } else {
       let state = v128.load(this.state);
-      if (size > 0) state = absorbLast(state, address, size);
+      if (size > 0) state = absorbLast(state, a, b, c, d, size);
       token.hash = finishBlocks(state, total);
     }
     token.bytes = total - this.surplus;
     token.wideBytes = this.wideBytes;
     token.wideCharacters = this.wideCharacters;
-    token.text = 0;
     token.textBytes = 0;
     if (this.keep) {
       this.kept.append(address, size);
@@ -246,26 +316,4 @@ export class TextReader {
     }
     this.progress = Progress.Done;
   }
-
-  private countLast(address: usize, size: i32): void {
-    const a = v128.load(address);
-    const b = v128.load(address, 16);
-    const c = v128.load(address, 32);
-    const d = v128.load(address, 48);
-    if (!anyWide(a, b, c, d)) return;
-    const within = ((<u64>1) << size) - 1;
-    this.wideBytes += <u32>popcnt(wideMask(a, b, c, d) & within);
-    this.wideCharacters += <u32>popcnt(wideFirstMask(a, b, c, d) & within);
-  }
-}
-
-/** Bytes of a vector before the first one that cannot be copied as it is: quote, backslash, control character. */
-// @ts-ignore: decorator
-@inline
-export function plainLength(bytes: v128): i32 {
-  const special = v128.or(
-    v128.or(i8x16.eq(bytes, i8x16.splat(<i8>QUOTE)), i8x16.eq(bytes, i8x16.splat(<i8>BACKSLASH))),
-    i8x16.lt_u(bytes, i8x16.splat(<i8>SPACE)),
-  );
-  return <i32>ctz<u32>((<u32>i8x16.bitmask(special)) | 0x10000);
 }
