@@ -135,13 +135,13 @@ export class Fleet {
       row.disobeyed = 0;
       row.commitTokens(<f32>request.promptTokens, nowMs);
       if (request.head != 0) row.serveHead(headTag(request));
-      if (this.numbers.commit() != Write.Conflict) break;
+      if (this.numbers.save(nowMs) != Write.Conflict) break;
     }
     if (beforeSlot == NO_SLOT || this.numbers.covers(beforeSlot)) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.numbers.editFor(beforeSlot);
       this.release(homes, before, nowMs);
-      if (this.numbers.commit() != Write.Conflict) return;
+      if (this.numbers.save(nowMs) != Write.Conflict) return;
     }
   }
 
@@ -155,7 +155,7 @@ export class Fleet {
       const row = this.numbers.claim(slot, generation);
       count = row.disobeyed + 1;
       row.disobeyed = count;
-      if (this.numbers.commit() != Write.Conflict) break;
+      if (this.numbers.save(nowMs) != Write.Conflict) break;
     }
     if (count >= MAX_DISOBEYED) this.roster.leave(slot, generation, nowMs);
   }
@@ -174,7 +174,7 @@ export class Fleet {
       const row = this.numbers.claim(slot, generation);
       row.horizonMs = max(row.horizonMs, believedMs);
       row.forgetHeads();
-      if (this.numbers.commit() != Write.Conflict) return;
+      if (this.numbers.save(nowMs) != Write.Conflict) return;
     }
   }
 
@@ -224,7 +224,7 @@ export class Fleet {
   private restart(slot: i32, generation: u16, nowMs: u64): void {
     this.numbers.editFor(slot);
     this.numbers.claim(slot, generation).servedS = <u32>(nowMs / 1_000);
-    this.numbers.commit();
+    this.numbers.save(nowMs);
   }
 
   private release(homes: Homes, home: i32, nowMs: u64): void {
@@ -268,7 +268,7 @@ export class Fleet {
     const head = request.head == 0 ? 0 : headTag(request);
     for (let i = 0; i < loads.count; i++) {
       const slot = loads.slots[i];
-      if (i == 0 || !this.numbers.covers(slot)) this.numbers.openFor(slot);
+      if (i == 0 || !this.numbers.covers(slot)) this.numbers.openRecent(slot, nowMs);
       loads.inFlight[i] = <i32>this.gauges.get(GaugeKind.InFlight, slot);
       loads.pendingPrefill[i] = <f64>this.gauges.get(GaugeKind.PendingPrefill, slot);
       loads.context[i] = <f64>this.gauges.get(GaugeKind.Context, slot);

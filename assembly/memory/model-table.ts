@@ -43,9 +43,7 @@ export class ModelTable {
     }
     this.value.open(0);
     this.take(learned, this.find(tag));
-    this.recalled.copyFrom(learned);
-    this.recalledModel = tag;
-    this.recalledMs = nowMs;
+    this.keep(learned, tag, nowMs);
   }
 
   /** Opens a model's record for a change; `save` ends it. */
@@ -63,7 +61,15 @@ export class ModelTable {
     row.model = tag;
     row.usedS = <u32>(nowMs / 1_000);
     memory.copy(this.numbersOf(index), changetype<usize>(learned), <usize>LEARNED_BYTES);
-    return this.value.commit();
+    const outcome = this.value.commit();
+    if (outcome == Write.Written) this.keep(learned, tag, nowMs);
+    return outcome;
+  }
+
+  private keep(learned: Learned, tag: u32, nowMs: u64): void {
+    this.recalled.copyFrom(learned);
+    this.recalledModel = tag;
+    this.recalledMs = nowMs;
   }
 
   private take(learned: Learned, index: i32): void {

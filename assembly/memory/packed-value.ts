@@ -29,6 +29,10 @@ export class PackedValue {
   mark: u32 = 0;
   private rows: usize = 0;
   private version: u32 = ABSENT;
+  private index: u32 = 0;
+  /** The scratch holds the value of `index` as this object wrote it. */
+  private written: bool = false;
+  private writtenCount: i32 = 0;
   private key: StaticArray<u8>;
   private stem: i32;
   private scratch: StaticArray<u8>;
@@ -55,9 +59,19 @@ export class PackedValue {
     this.rows = this.store.data + HEADER_BYTES;
   }
 
+  /** Looks at a value as this object wrote it last, without a read; false where it wrote another one since. */
+  openWritten(index: u32): bool {
+    if (!this.written || this.index != index) return false;
+    this.rows = changetype<usize>(this.scratch) + HEADER_BYTES;
+    this.count = this.writtenCount;
+    return true;
+  }
+
   /** Reads a value to change; its rows are this object's own until the next `edit`. */
   edit(index: u32): void {
     this.read(index);
+    this.index = index;
+    this.written = false;
     const own = changetype<usize>(this.scratch) + HEADER_BYTES;
     memory.copy(own, this.store.data + HEADER_BYTES, <usize>(this.count * this.rowBytes));
     this.rows = own;
@@ -66,6 +80,8 @@ export class PackedValue {
   /** Begins an empty value that this object alone writes: every `commit` replaces what is there. */
   hold(index: u32): void {
     this.writeIndex(index);
+    this.index = index;
+    this.written = false;
     this.rows = changetype<usize>(this.scratch) + HEADER_BYTES;
     this.version = ANY;
     this.count = 0;
@@ -118,7 +134,10 @@ export class PackedValue {
     header.reserved = 0;
     header.mark = this.mark;
     const size = HEADER_BYTES + this.count * this.rowBytes;
-    return this.store.write(this.keyAddress, this.key.length, start, size, this.version);
+    const outcome = this.store.write(this.keyAddress, this.key.length, start, size, this.version);
+    this.written = outcome == Write.Written;
+    this.writtenCount = this.count;
+    return outcome;
   }
 
   private get keyAddress(): usize {

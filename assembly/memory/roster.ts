@@ -81,9 +81,16 @@ export class Roster {
   resolve(slot: i32, generation: u16, nowMs: u64): i32 {
     if (generation == 0 || slot >= MAX_SLOTS) return NO_SLOT;
     if (this.holds(slot, generation)) return slot;
-    if (!isDue(this.readMs, LEAST_REFRESH_MS, nowMs)) return NO_SLOT;
+    if (!this.isAhead(slot, generation) && !isDue(this.readMs, LEAST_REFRESH_MS, nowMs)) {
+      return NO_SLOT;
+    }
     this.reload(nowMs);
     return this.holds(slot, generation) ? slot : NO_SLOT;
+  }
+
+  /** Another worker knows an endpoint that this copy has not seen: it is worth a read at any time. */
+  private isAhead(slot: i32, generation: u16): bool {
+    return slot >= this.end || generation > this.row(slot).generation;
   }
 
   find(address: usize, size: i32): i32 {

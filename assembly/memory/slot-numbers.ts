@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of each endpoint beyond its gauges: when it served, what is committed to it, what was evicted.
 import { PackedValue } from "./packed-value";
-import { SharedStore } from "./shared-store";
+import { isDue } from "./roster";
+import { SharedStore, Write } from "./shared-store";
 
 /** Slots of one shared value: a fleet of the usual size is read at once. */
 export const SLOTS_PER_VALUE: i32 = 64;
 const FORMAT: u16 = 0x0102;
+/** A pick may use numbers that are this old: other workers' answers change them little. */
+const RECENT_MS: u64 = 20;
 
 /** Committed tokens count for 120 s, in steps of 20 s. */
 const BIN_SECONDS: u32 = 20;
@@ -112,6 +115,7 @@ function binOf(ms: u64): u32 {
 /** The numbers of a fleet, in values of SLOTS_PER_VALUE slots. */
 export class NumbersTable extends PackedValue {
   private group: i32 = -1;
+  private writtenMs: u64 = 0;
 
   constructor(store: SharedStore, name: string) {
     super(store, name + ".n", FORMAT, ROW_BYTES, SLOTS_PER_VALUE);
@@ -121,6 +125,20 @@ export class NumbersTable extends PackedValue {
   openFor(slot: i32): void {
     this.group = slot / SLOTS_PER_VALUE;
     this.open(<u32>this.group);
+  }
+
+  /** The same for a pick: under load the value that this worker itself wrote a moment ago will do. */
+  openRecent(slot: i32, nowMs: u64): void {
+    this.group = slot / SLOTS_PER_VALUE;
+    if (isDue(this.writtenMs, RECENT_MS, nowMs) || !this.openWritten(<u32>this.group)) {
+      this.open(<u32>this.group);
+    }
+  }
+
+  /** Writes what `editFor` opened. */
+  save(nowMs: u64): Write {
+    this.writtenMs = nowMs;
+    return this.commit();
   }
 
   editFor(slot: i32): void {

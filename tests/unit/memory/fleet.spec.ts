@@ -279,6 +279,24 @@ describe("what is known of an endpoint", () => {
     expect(loads.committed[1]).toBe(0);
   });
 
+  it("costs a pick no read right after this worker's own answer", () => {
+    const workers = twoWorkers();
+    const loads = new Loads();
+    const worker = workers[0];
+    const slot = worker.enroll(endpoint(1), NOW);
+    new Talk(1).fill(worker.request);
+    worker.fleet.served(worker.request, new Homes(), slot, NOW);
+    worker.store.resetCounts();
+    worker.fleet.load(loads, worker.request, worker.homes, NOW + 5, 0);
+    expect(worker.store.reads).toBe(0);
+    expect(loads.committed[0]).toBe(1_100);
+    workers[1].enroll(endpoint(1), NOW);
+    workers[1].fleet.served(worker.request, new Homes(), slot, NOW + 6);
+    worker.fleet.load(loads, worker.request, worker.homes, NOW + 40, 0);
+    expect(worker.store.reads).toBe(1);
+    expect(loads.committed[0]).toBe(2_200);
+  });
+
   it("tells which heads an endpoint served and what was evicted there", () => {
     const worker = aWorker();
     const loads = new Loads();
@@ -348,7 +366,7 @@ describe("what is known of an endpoint", () => {
     workers[0].fleet.beginLesson(mine, 1);
     mine.reports += 1;
     expect(workers[0].fleet.endLesson(mine, 1, NOW)).toBe(true);
-    workers[1].fleet.recall(theirs, 1, NOW);
+    workers[1].fleet.recall(theirs, 1, NOW + 200);
     expect(theirs.reports).toBe(2);
   });
 });
