@@ -54,13 +54,29 @@ function rename(text: string, names: Names): string {
     .replaceAll(`port: ${SHIPPED.port}\n`, `port: ${names.port}\n`);
 }
 
+/** The lines of a top-level list of a YAML text, moved two columns to the right. */
+function listLines(text: string, key: string): string {
+  const [, lines = ""] = new RegExp(`^${key}:\\n((?:[ ].*\\n)*)`, "m").exec(text) ?? [];
+  return lines.replace(/^(?=.)/gm, "  ");
+}
+
+/** Puts the stats listener into a bootstrap, whose comments stay where they are. */
+function addStatsListener(bootstrap: string): string {
+  const addition = readFileSync(fromRoot("deploy", "observability", "stats-listener.yaml"), "utf8");
+  return ["listeners", "clusters"].reduce(
+    (text, key) => text.replace(`\n  ${key}:\n`, (line) => line + listLines(addition, key)),
+    bootstrap,
+  );
+}
+
 /** The recommended bootstrap, in front of the user's service. */
 function bootstrap(platform: Platform, names: Names): string {
   const host =
     platform === "kubernetes"
       ? `${names.service}.${names.namespace}.svc.cluster.local`
       : names.service;
-  return readFileSync(fromRoot("envoy", "pin.yaml"), "utf8").replaceAll(
+  const shipped = readFileSync(fromRoot("envoy", "pin.yaml"), "utf8");
+  return addStatsListener(shipped).replaceAll(
     "address: mock-gpu, port_value: 8000",
     `address: ${host}, port_value: ${names.port}`,
   );

@@ -5,9 +5,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { checkText } from "../../cli/checking/documents.ts";
-import { isNode, type Node, textAt } from "../../cli/checking/node.ts";
+import { findNodes, isNode, type Node, nodesAt, textAt } from "../../cli/checking/node.ts";
 import { init } from "../../cli/commands/init.ts";
 import { Failure } from "../../cli/failure.ts";
 import { PLATFORMS } from "../../cli/packaging/templates.ts";
@@ -31,6 +31,15 @@ for (const platform of PLATFORMS) {
     }
   });
 }
+
+test("the bootstrap that init writes lets Prometheus read the counters, and nothing else", () => {
+  const tree = parse(readFileSync(join(folder, "envoy", "envoy.yaml"), "utf8")) as Node;
+  const names = (path: string): string[] => nodesAt(tree, path).map((node) => textAt(node, "name"));
+  assert.deepEqual(names("static_resources.listeners"), ["stats", "llm"]);
+  assert.deepEqual(names("static_resources.clusters"), ["admin", "llm"]);
+  const [route] = findNodes(tree, (node) => "path" in node);
+  assert.equal(route?.["path"], "/stats/prometheus");
+});
 
 test("init envoy and init kubernetes bring the module", () => {
   for (const platform of ["envoy", "kubernetes"]) {
