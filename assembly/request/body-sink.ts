@@ -11,8 +11,10 @@ import { findFormat, formatAt, NO_FORMAT, outranks } from "./dialects/table";
 import { Frame, PARTS } from "./frame";
 import { Grammar } from "./grammar";
 import { Head } from "./head";
+import { startsNonce } from "./billing-nonce";
 import { PathKind } from "./paths";
 import { Mark, Place } from "./place";
+import { Prompt } from "./prompt";
 import { Tally } from "./tally";
 
 /** Levels with a frame of their own; what lies deeper is hashed as one row of tokens. */
@@ -27,12 +29,15 @@ const FILE_TOKENS: u32 = 2_000;
 const KEY_ROLE = hashName("role");
 const KEY_CONTENT = hashName("content");
 const KEY_TEXT = hashName("text");
+const KEY_SYSTEM = hashName("system");
 const ROLE_USER = hashName("user");
+const SERVER = hashName("server");
 /** Ends of containers in the row of a part that is too deep. */
 const DEEP_END: u64 = 0x7137449123ef65cd;
 
 export class BodySink extends Sink {
   readonly conversation: Conversation = new Conversation();
+  readonly prompt: Prompt = new Prompt();
   readonly head: Head = new Head();
   readonly fields: BodyFields = new BodyFields();
   /** Row of the format whose conversation was read, or NO_FORMAT. */
@@ -62,12 +67,15 @@ export class BodySink extends Sink {
   private prefill: bool = false;
   private ownId: u64 = 0;
   private sealed: u64 = 0;
+  private referenceId: u64 = 0;
+  private ranOnServer: bool = false;
 
   reset(tenant: u64, path: PathKind, skipNonce: bool): void {
     this.tenant = tenant;
     this.skipNonce = skipNonce;
     this.path = path;
     this.conversation.begin(tenant);
+    this.prompt.begin(tenant);
     this.head.clear();
     this.fields.clear();
     this.row = NO_FORMAT;
@@ -95,7 +103,8 @@ export class BodySink extends Sink {
     frame.open(place, isArray, child);
     if (place == Place.Item) this.beginItem();
     else if (place == Place.Part) frame.before.copyFrom(this.counting);
-    if (isArray && place == Place.System) token.wantPieces = true;
+    else if (place == Place.Prompt && !isArray) this.prompt.isBatch = true;
+    else if (place == Place.PromptToken) this.prompt.isBatch = true;
   }
 
   end(kind: Container, token: Token): void {
@@ -112,6 +121,8 @@ export class BodySink extends Sink {
       case Place.Ignored:
       case Place.Top:
       case Place.Items:
+      case Place.Prompt:
+      case Place.PromptToken:
       case Place.Tools:
       case Place.System:
         return;
@@ -122,7 +133,7 @@ export class BodySink extends Sink {
         this.endPart(frame, parent);
         return;
       case Place.Tool:
-        if (parent.place == Place.Tools) this.head.addTool(frame.value);
+        if (parent.place == Place.Tools) this.head.tools.add(frame.value);
         else parent.give(frame.value, false);
         return;
       case Place.Reasoning:
@@ -157,6 +168,8 @@ export class BodySink extends Sink {
     if (frame.place == Place.Top) this.beginField(frame, child, token);
     else this.noteTwice(frame, child);
     if (isKept(child)) token.wantText = true;
+    else if (isPieced(child)) token.wantPieces = true;
+    else if (child == Place.Text && this.isSystemPart) this.beginSystemText(token);
     else this.countMedia(child);
   }
 
@@ -172,6 +185,8 @@ export class BodySink extends Sink {
       case Place.Top:
         return;
       case Place.Text:
+        this.takePartText(frame, token);
+        return;
       case Place.Value:
       case Place.Ordered:
         this.counting.addText(token);
@@ -205,9 +220,15 @@ export class BodySink extends Sink {
       case Place.Items:
         this.takeListText(token);
         return;
+      case Place.Prompt:
+        this.prompt.addText(token);
+        return;
+      case Place.PromptToken:
+        this.prompt.isBatch = true;
+        return;
       case Place.System:
         this.counting.addText(token);
-        if (token.bytes > 0) this.head.addSystemPart(member(KEY_TEXT, token.hash));
+        if (token.bytes > 0) this.head.system.add(member(KEY_TEXT, token.hash));
         return;
       case Place.HeadExtra:
         if (token.bytes > 0) this.head.addExtra(member(frame.key, token.hash));
@@ -218,7 +239,9 @@ export class BodySink extends Sink {
   }
 
   number(token: Token): void {
-    if (this.frame.child == Place.TurnHint) this.fields.takeTurn(token.value);
+    const place = this.frame.child;
+    if (place == Place.TurnHint) this.fields.takeTurn(token.value);
+    else if (place == Place.PromptToken) this.prompt.addId(token.hash);
     this.takeScalar(token.hash, false);
   }
 
@@ -259,6 +282,15 @@ export class BodySink extends Sink {
       case Place.Sealed:
         this.sealed = member(frame.key, token.hash);
         return;
+      case Place.ReferenceId:
+        this.referenceId = member(frame.key, token.hash);
+        return;
+      case Place.Execution:
+        this.ranOnServer = token.hash == SERVER;
+        return;
+      case Place.ItemType:
+        this.takeItemType(frame, token);
+        return;
       case Place.Image:
       case Place.Audio:
       case Place.Video:
@@ -266,6 +298,21 @@ export class BodySink extends Sink {
       case Place.AnswersId:
         frame.give(token.hash, token.bytes == 0);
     }
+  }
+
+  private takePartText(frame: Frame, token: Token): void {
+    if (this.skipNonce && this.isSystemPart && startsNonce(token.text, token.textBytes)) {
+      frame.mark = Mark.NoncePart;
+    }
+    this.counting.addText(token);
+    frame.give(token.hash, token.bytes == 0);
+  }
+
+  private takeItemType(frame: Frame, token: Token): void {
+    const grammar = this.format.grammar;
+    const mark = grammar.markOfText(Place.ItemType, token.hash, token.text, token.textBytes);
+    this.type = mark;
+    if (mark != Mark.Message) frame.give(token.hash, false);
   }
 
   private takePartType(frame: Frame, hash: u64): void {
@@ -284,30 +331,82 @@ export class BodySink extends Sink {
     this.conversation.addClientItem(mix(item));
   }
 
+  piece(token: Token): void {
+    if (this.frame.child == Place.Prompt) this.prompt.addPiece(token);
+    else this.head.system.addPiece(token);
+  }
+
+  /** The part at hand belongs to the system text. */
+  private get isSystemPart(): bool {
+    return this.frame.place == Place.Part && this.frames[this.depth - 1].place == Place.System;
+  }
+
+  /** A long system text is reported in pieces; the first one may be a nonce, which must be seen. */
+  private beginSystemText(token: Token): void {
+    token.wantPieces = true;
+    token.wantText = this.skipNonce && this.head.system.isEmpty;
+  }
+
   private beginItem(): void {
     this.role = this.type = Mark.None;
     this.generated = this.prefill = false;
-    this.ownId = this.sealed = 0;
+    this.ownId = this.sealed = this.referenceId = 0;
+    this.ranOnServer = false;
   }
 
   private endItem(frame: Frame, endByte: i32): void {
-    const value = frame.sum != 0 ? mix(frame.sum) : 0;
     const conversation = this.conversation;
-    if (this.role == Mark.Model) {
+    const author = this.author();
+    let sum = frame.sum;
+    if (this.type == Mark.ReasoningItem) {
+      conversation.forgetText();
+      sum = 0;
+    }
+    if (author != Mark.Model) sum += this.ownId;
+    if (this.type == Mark.CompactionItem) sum += this.sealed;
+    if (this.type == Mark.ReferenceItem) sum += this.referenceId;
+    const value = sum != 0 ? mix(sum) : 0;
+    if (author == Mark.Model) {
       const generated = this.generated || this.format.countsOpenRun;
       conversation.addModelItem(value, endByte, generated, this.prefill);
       return;
     }
-    if (this.role == Mark.System && conversation.isLeading) {
-      this.head.addLeadingItem(value);
-      conversation.addHeadItem(this.head.leading);
+    if (author == Mark.System && conversation.isLeading) {
+      conversation.addHeadItem(this.head.leading.tally);
+      this.head.leading.add(value);
       return;
     }
     conversation.addClientItem(value);
   }
 
+  /** Who wrote the item at hand: its type says so, or for messages its role. */
+  private author(): Mark {
+    switch (this.type) {
+      case Mark.Model:
+      case Mark.Client:
+        return this.type;
+      case Mark.ReasoningItem:
+      case Mark.CompactionItem:
+      case Mark.ReferenceItem:
+        return Mark.Model;
+      case Mark.SearchOutput:
+        return this.ranOnServer ? Mark.Model : Mark.Client;
+      case Mark.None:
+        // An id and nothing else is a reference to an item that the server holds.
+        if (
+          this.role != Mark.None ||
+          this.referenceId == 0 ||
+          this.frames[this.depth + 1].count > 0
+        )
+          break;
+        this.type = Mark.ReferenceItem;
+        return Mark.Model;
+    }
+    return this.role;
+  }
+
   private endPart(frame: Frame, parent: Frame): void {
-    if (frame.mark == Mark.ReasoningPart) {
+    if (frame.mark == Mark.ReasoningPart || frame.mark == Mark.NoncePart) {
       this.counting.copyFrom(frame.before);
       return;
     }
@@ -317,7 +416,7 @@ export class BodySink extends Sink {
   /** A part belongs to a list of parts, to the system text, or stands alone where a list could. */
   private givePart(parent: Frame, value: u64, isEmpty: bool): void {
     if (isEmpty) return;
-    if (parent.place == Place.System) this.head.addSystemPart(value);
+    if (parent.place == Place.System) this.head.system.add(value);
     else parent.give(parent.isArray ? value : fold(PARTS, value), false);
   }
 
@@ -329,13 +428,13 @@ export class BodySink extends Sink {
         this.beginList(frame, token.hash);
         return;
       case Place.Tools:
-        this.head.clearTools();
-        this.counting = this.head.tools;
+        this.head.tools.clear();
+        this.counting = this.head.tools.tally;
         break;
       case Place.System:
-        this.head.clearSystem();
-        this.counting = this.head.system;
-        this.hasSystemKey = true;
+        this.head.system.clear();
+        this.counting = this.head.system.tally;
+        this.hasSystemKey = this.hasSystemKey || frame.key == KEY_SYSTEM;
         break;
       case Place.Ignored:
         return;
@@ -355,7 +454,8 @@ export class BodySink extends Sink {
     this.row = row;
     this.format = formatAt(row);
     this.conversation.begin(this.tenant);
-    this.head.clearLeading();
+    this.prompt.begin(this.tenant);
+    this.head.leading.clear();
     this.counting = this.conversation.tally;
     frame.child = this.format.listPlace;
   }
@@ -392,6 +492,7 @@ export class BodySink extends Sink {
       case Place.Call:
         return isArray ? Place.Ignored : place;
       case Place.Items:
+      case Place.Prompt:
       case Place.Tools:
         return isArray ? place : Place.Ignored;
       case Place.Content:
@@ -434,6 +535,11 @@ function isKept(place: Place): bool {
     default:
       return place >= Place.Session;
   }
+}
+
+/** Places whose texts are reported in pieces. */
+function isPieced(place: Place): bool {
+  return place == Place.System || place == Place.Prompt;
 }
 
 /** Places that one key leads to, so that a second value is a second key of the same name. */

@@ -49,13 +49,18 @@ export class Conversation {
     return this.chained == 0 && !this.inRun;
   }
 
+  /** What was read of the item at hand does not count. */
+  forgetText(): void {
+    this.tally.copyFrom(this.complete);
+  }
+
   /** An item that belongs to the head; its text moves to `headTally`. */
   addHeadItem(headTally: Tally): void {
     this.items++;
     this.tally.extraTokens += ITEM_TOKENS;
     headTally.add(this.tally);
     headTally.subtract(this.complete);
-    this.tally.copyFrom(this.complete);
+    this.forgetText();
   }
 
   /** An item that no model wrote. */

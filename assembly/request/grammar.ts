@@ -10,7 +10,22 @@ const PLACES: i32 = <i32>Place.Session + MAX_SESSION_FIELDS;
 /** Keys of marks are kept apart from keys of places. */
 const MARK: u64 = 1 << 32;
 
+class Ending {
+  constructor(
+    readonly place: Place,
+    readonly bytes: ArrayBuffer,
+    readonly mark: Mark,
+  ) {}
+
+  ends(text: usize, textBytes: i32): bool {
+    const size = this.bytes.byteLength;
+    if (size > textBytes) return false;
+    return memory.compare(text + textBytes - size, changetype<usize>(this.bytes), size) == 0;
+  }
+}
+
 export class Grammar {
+  private readonly endings: Ending[] = [];
   private readonly rows: Lookup = new Lookup(CAPACITY);
   private readonly elements: StaticArray<i32> = new StaticArray<i32>(PLACES);
   private readonly others: StaticArray<i32> = new StaticArray<i32>(PLACES);
@@ -39,6 +54,12 @@ export class Grammar {
     return this;
   }
 
+  /** A text at `place` that has no row of its own and ends in `ending` says `mark`. */
+  ending(place: Place, ending: string, mark: Mark): Grammar {
+    this.endings.push(new Ending(place, String.UTF8.encode(ending), mark));
+    return this;
+  }
+
   childOf(place: Place, key: u64): Place {
     const child = this.rows.find(member(<u64>place, key));
     return child == NOT_FOUND ? unchecked(this.others[place]) : child;
@@ -51,5 +72,16 @@ export class Grammar {
   markOf(place: Place, text: u64): Mark {
     const mark = this.rows.find(member(MARK + <u64>place, text));
     return mark == NOT_FOUND ? Mark.None : mark;
+  }
+
+  /** What a text says that must be looked at itself where its hash is not known. */
+  markOfText(place: Place, hash: u64, text: usize, textBytes: i32): Mark {
+    const mark = this.markOf(place, hash);
+    if (mark != Mark.None) return mark;
+    for (let i = 0; i < this.endings.length; i++) {
+      const ending = this.endings[i];
+      if (ending.place == place && ending.ends(text, textBytes)) return ending.mark;
+    }
+    return Mark.None;
   }
 }

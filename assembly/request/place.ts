@@ -22,7 +22,9 @@ export enum Place {
   System,
   /** The conversation under whichever key the format has it. */
   Items,
+  /** A prompt that is rendered already, and its tokens. */
   Prompt,
+  PromptToken,
   Metadata,
   ClientMetadata,
   Conversation,
@@ -57,6 +59,10 @@ export enum Place {
   AnswersId,
   /** Id that counts on client items and not on model items. */
   OwnId,
+  /** Id that counts where the item is nothing but a reference. */
+  ReferenceId,
+  /** Who ran a search for tools. */
+  Execution,
   /** Opaque content that counts only where it is the item. */
   Sealed,
   /** Anything else inside an item: the order of keys does not matter. */
@@ -84,9 +90,15 @@ export enum Mark {
   ReasoningItem,
   /** A model item whose sealed content stands for the history before it. */
   CompactionItem,
+  /** A model item that the server holds. */
+  ReferenceItem,
+  /** Whose item it is depends on where the search ran. */
+  SearchOutput,
   // Types of content parts.
   TextPart,
   ReasoningPart,
   /** A part that only a model writes. */
   GeneratedPart,
+  /** A part that changes with every call and is no part of the prompt. */
+  NoncePart,
 }

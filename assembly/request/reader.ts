@@ -8,6 +8,7 @@ import { BodySink } from "./body-sink";
 import { NO_FORMAT, formatAt } from "./dialects/table";
 import { SOURCE_BODY, SOURCE_CHAIN, SOURCE_HEADER } from "./identity";
 import { PathKind } from "./paths";
+import { Place } from "./place";
 import { Dialect, Reading, Request } from "./request";
 
 /** One per stream, pooled: a few KB, nothing of which grows with the body. */
@@ -54,15 +55,18 @@ export class RequestReader {
   answer(request: Request): void {
     const sink = this.sink;
     const fields = sink.fields;
-    sink.conversation.answer(request, fields.continuesFinal);
+    const isPrompt = sink.row != NO_FORMAT && formatAt(sink.row).listPlace == Place.Prompt;
+    const tally = isPrompt ? sink.prompt.tally : sink.conversation.tally;
+    if (isPrompt) sink.prompt.answer(request);
+    else sink.conversation.answer(request, fields.continuesFinal);
     sink.head.answer(request);
     request.reading = this.reading;
     request.dialect = this.dialect;
     request.model = fields.modelTag;
     request.stream = fields.stream;
     request.ambiguous = sink.ambiguous;
-    request.promptBytes = request.headBytes + sink.conversation.tally.bytes;
-    request.promptTokens = request.headTokens + sink.conversation.tally.tokens;
+    request.promptBytes = request.headBytes + tally.bytes;
+    request.promptTokens = request.headTokens + tally.tokens;
     this.answerHistory(request);
     this.answerIdentity(request);
     if (!this.isUsable) request.turn = 0;
@@ -116,7 +120,8 @@ export class RequestReader {
   }
 
   private get documentReading(): Reading {
-    return this.sink.conversation.items > 0 ? Reading.Conversation : Reading.NotConversation;
+    if (this.sink.conversation.items > 0) return Reading.Conversation;
+    return this.sink.prompt.isSingle ? Reading.Prompt : Reading.NotConversation;
   }
 
   private get dialect(): Dialect {

@@ -46,6 +46,9 @@ export enum Reading {
 /** Boundaries of runs 1, 2, 4, 8, ... up to 2^14, the last four, and the end of the list. */
 export const MAX_BOUNDARIES: i32 = 20;
 
+/** Pieces of a head that are told apart; a longer head is exact in front of that. */
+export const MAX_HEAD_PIECES: i32 = 128;
+
 /**
  * A point in the conversation that a later request can share: just before a run of model items, or the end of
  * the list. The chain there equals the end of the request that was answered by that run.
@@ -89,6 +92,13 @@ export class Request {
   head: u64 = 0;
   headBytes: u32 = 0;
   headTokens: u32 = 0;
+  /**
+   * The head in pieces (a tool, a part of the system text, 1 KiB of a long one), system text first: hash of the head
+   * up to each piece, and its estimated tokens. Two heads share what they share here, row by row.
+   */
+  readonly headPieces: StaticArray<u64> = new StaticArray<u64>(MAX_HEAD_PIECES);
+  readonly headPieceTokens: StaticArray<u32> = new StaticArray<u32>(MAX_HEAD_PIECES);
+  headPieceCount: i32 = 0;
   /** Hash of model, cache salt and adapter: KV cache is never shared across different ones. */
   model: u64 = 0;
   /** Estimated tokens of the whole prompt, head included. */

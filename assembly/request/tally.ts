@@ -5,6 +5,11 @@ import { Token } from "../json/sink";
 /** Characters of ASCII text that make one token, as in every published rule of thumb. */
 const ASCII_PER_TOKEN: u32 = 4;
 
+/** Estimated tokens of a text. Outside ASCII a character is about one token, whatever its length in bytes. */
+export function textTokens(bytes: u32, wideBytes: u32, wideCharacters: u32): u32 {
+  return (bytes - wideBytes + ASCII_PER_TOKEN - 1) / ASCII_PER_TOKEN + wideCharacters;
+}
+
 export class Tally {
   bytes: u32 = 0;
   wideBytes: u32 = 0;
@@ -45,9 +50,7 @@ export class Tally {
     this.extraTokens -= other.extraTokens;
   }
 
-  /** Outside ASCII a character is about one token, whatever its length in bytes. */
   get tokens(): u32 {
-    const ascii = this.bytes - this.wideBytes;
-    return (ascii + ASCII_PER_TOKEN - 1) / ASCII_PER_TOKEN + this.wideCharacters + this.extraTokens;
+    return textTokens(this.bytes, this.wideBytes, this.wideCharacters) + this.extraTokens;
   }
 }

@@ -3,10 +3,13 @@
 import { hashName } from "../../hash/text";
 import { PathKind } from "../paths";
 import { chatFormat } from "./chat";
+import { completionsFormat } from "./completions";
 import { Format } from "./format";
+import { messagesFormat } from "./messages";
+import { responsesFormat } from "./responses";
 
 /** The first row whose list a body holds wins, unless a later one is what the path says. */
-const FORMATS: Format[] = [chatFormat()];
+const FORMATS: Format[] = [chatFormat(), messagesFormat(), responsesFormat(), completionsFormat()];
 const LIST_KEYS: u64[] = FORMATS.map<u64>((format) => hashName(format.listKey));
 
 /** No key of this hash holds a conversation. */

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// One section of the head, hashed whole and in pieces, so that a change reports how much in front of it is common.
+import { fold } from "../hash/mix";
+import { Token } from "../json/sink";
+import { MAX_HEAD_PIECES, Request } from "./request";
+import { Tally, textTokens } from "./tally";
+
+export class HeadSection {
+  hash: u64 = 0;
+  readonly tally: Tally = new Tally();
+
+  private pieces: i32 = 0;
+  /** Hash of the section up to a piece, and its estimated tokens. */
+  private readonly hashes: StaticArray<u64> = new StaticArray<u64>(MAX_HEAD_PIECES);
+  private readonly tokens: StaticArray<u32> = new StaticArray<u32>(MAX_HEAD_PIECES);
+
+  constructor(private readonly seed: u64) {
+    this.hash = seed;
+  }
+
+  clear(): void {
+    this.hash = this.seed;
+    this.tally.clear();
+    this.pieces = 0;
+  }
+
+  get isEmpty(): bool {
+    return this.hash == this.seed;
+  }
+
+  /** A tool, a part of the system text, a system item; its text is in the tally. */
+  add(value: u64): void {
+    this.hash = fold(this.hash, value);
+    this.keep(this.hash, this.tally.tokens);
+  }
+
+  /** A long text of the section has come to another piece; none of it is in the tally. */
+  addPiece(token: Token): void {
+    const tokens = textTokens(token.bytes, token.wideBytes, token.wideCharacters);
+    this.keep(fold(this.hash, token.hash), this.tally.tokens + tokens);
+  }
+
+  /** Appends the pieces to those of the sections in front, all of which `before` is the hash of. */
+  listPieces(request: Request, before: u64): void {
+    const first = request.headPieceCount;
+    const offset = first > 0 ? request.headPieceTokens[first - 1] : 0;
+    const listed = min(this.pieces, MAX_HEAD_PIECES - first);
+    for (let i = 0; i < listed; i++) {
+      request.headPieces[first + i] = fold(before, this.hashes[i]);
+      request.headPieceTokens[first + i] = offset + this.tokens[i];
+    }
+    request.headPieceCount = first + listed;
+  }
+
+  private keep(hash: u64, tokens: u32): void {
+    if (this.pieces == MAX_HEAD_PIECES) return;
+    this.hashes[this.pieces] = hash;
+    this.tokens[this.pieces] = tokens;
+    this.pieces++;
+  }
+}
