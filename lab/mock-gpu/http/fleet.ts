@@ -6,6 +6,7 @@ import { Engine } from "../engine/engine.ts";
 import { KvTier } from "../engine/kv-tier.ts";
 import { resolveOptions } from "../engine/options.ts";
 import { type Backend, engineBackend, prefillBackend } from "./backend.ts";
+import { engineOptionsOf } from "./gpu.ts";
 import { GpuServer, type MockGpu, type MockGpuOptions } from "./server.ts";
 import { WallClock } from "./wall-clock.ts";
 
@@ -56,7 +57,8 @@ export async function startMockFleet(options: MockFleetOptions): Promise<MockFle
 }
 
 /** The engines of a fleet, without clock or sockets: also what a replay in virtual time needs. */
-export function buildEngines(options: Omit<MockFleetOptions, "ports">): Engine[] {
+export function buildEngines(given: Omit<MockFleetOptions, "ports">): Engine[] {
+  const options = engineOptionsOf(given);
   const { blockTokens, kvBytesPerToken } = resolveOptions(options);
   const shape = { blockTokens, bytesPerToken: kvBytesPerToken };
   const global =

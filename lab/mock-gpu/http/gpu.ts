@@ -9,7 +9,8 @@ import { type Backend } from "./backend.ts";
 import { type Exchange, HttpError } from "./exchange.ts";
 import { Faults } from "./faults.ts";
 import { Generation } from "./generation.ts";
-import { GpuMetrics } from "./metrics.ts";
+import { type MetricRegistry } from "./metric-registry.ts";
+import { gpuMetrics } from "./metrics.ts";
 import { ResponseStore } from "./response-store.ts";
 import { Recorder } from "./recorder.ts";
 import { type WallClock } from "./wall-clock.ts";
@@ -40,6 +41,16 @@ export interface GpuOptions extends EngineOptions {
   startDelayMs?: number;
 }
 
+/** Engine options with the defaults of the engine that is mocked: SGLang caches by the token. */
+export function engineOptionsOf<T extends GpuOptions>(options: T): T {
+  if (options.engine !== "sglang") return options;
+  return {
+    ...options,
+    blockTokens: options.blockTokens ?? 1,
+    highPriorityFirst: options.highPriorityFirst ?? true,
+  };
+}
+
 /** A prompt ready for the engine. */
 export interface PromptInput {
   tokens: Int32Array;
@@ -52,7 +63,7 @@ export class Gpu {
   readonly recorder: Recorder;
   readonly faults = new Faults();
   readonly model: string;
-  readonly metrics: GpuMetrics;
+  readonly metrics: MetricRegistry;
   readonly dialect: EngineDialect;
   /** Answers of this process that a Responses request may refer to. */
   readonly responses = new ResponseStore();
@@ -77,7 +88,7 @@ export class Gpu {
     this.recorder = new Recorder(options.recordLimit);
     this.model = options.model ?? PRESETS[options.preset ?? "30b-a3b-h20"].model;
     this.dialect = options.engine ?? "vllm";
-    this.metrics = new GpuMetrics(this);
+    this.metrics = gpuMetrics(this);
     this.restart();
     clock.onAdvance(() => this.deliver());
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GET /metrics in vLLM's names. Times are what a client sees: engine time divided by the speedup.
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { type ServedRequest } from "../engine/request.ts";
+// GET /metrics in the engine's own names. Times are what a client sees: engine time over the speedup.
 import { type AnswerPlan } from "./answer.ts";
+import { type ServedRequest } from "../engine/request.ts";
 import { type Exchange, HttpError } from "./exchange.ts";
 import { type Gpu } from "./gpu.ts";
+import { MetricRegistry } from "./metric-registry.ts";
 
 const SECONDS = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
@@ -19,141 +19,118 @@ export async function metrics(gpu: Gpu, exchange: Exchange): Promise<void> {
   exchange.send(200, gpu.metrics.contentType, text);
 }
 
-/** Kept per GPU, so that a hundred of them in one process do not share a registry. */
-export class GpuMetrics {
-  private readonly registry = new Registry();
-  private readonly finished: Counter<"finished_reason">;
-  private readonly histograms: {
-    ttft: Histogram;
-    perToken: Histogram;
-    endToEnd: Histogram;
-    queue: Histogram;
-    prefill: Histogram;
-    decode: Histogram;
-    promptTokens: Histogram;
-    outputTokens: Histogram;
-  };
+/** The registry of one GPU, fed by the ends of its requests. */
+export function gpuMetrics(gpu: Gpu): MetricRegistry {
+  return gpu.dialect === "sglang" ? sglangMetrics(gpu) : vllmMetrics(gpu);
+}
 
-  constructor(private readonly gpu: Gpu) {
-    this.registry.setDefaultLabels({ model_name: gpu.model, engine: "0" });
-    this.addGauges();
-    this.addCounters();
-    this.finished = new Counter({
-      name: "vllm:request_success_total",
-      help: "Count of successfully processed requests.",
-      labelNames: ["finished_reason"],
-      registers: [this.registry],
-    });
-    this.histograms = {
-      ttft: this.histogram("time_to_first_token_seconds", "time to first token", SECONDS),
-      perToken: this.histogram("inter_token_latency_seconds", "inter-token latency", TOKEN_SECONDS),
-      endToEnd: this.histogram("e2e_request_latency_seconds", "request latency", LONG_SECONDS),
-      queue: this.histogram("request_queue_time_seconds", "time waiting", LONG_SECONDS),
-      prefill: this.histogram("request_prefill_time_seconds", "time in prefill", LONG_SECONDS),
-      decode: this.histogram("request_decode_time_seconds", "time in decode", LONG_SECONDS),
-      promptTokens: this.histogram("request_prompt_tokens", "prompt tokens", LENGTHS),
-      outputTokens: this.histogram("request_generation_tokens", "generated tokens", LENGTHS),
-    };
-    gpu.endListeners.push((request, plan) => this.observe(request, plan));
-  }
+function vllmMetrics(gpu: Gpu): MetricRegistry {
+  const registry = new MetricRegistry("vllm", { model_name: gpu.model, engine: "0" });
+  const { engine } = gpu;
+  const { counters } = engine;
+  registry.gauge("num_requests_running", "Requests in execution batches.", () => engine.running);
+  registry.gauge("num_requests_waiting", "Requests waiting for a place.", () => engine.waiting);
+  registry.gauge("kv_cache_usage_perc", "KV-cache usage, 1 is full.", () => engine.kvUsage);
+  registry.info("cache_config_info", "Information of the cache configuration.", {
+    block_size: engine.options.blockTokens,
+    // vLLM counts its null block as well.
+    num_gpu_blocks: engine.options.kvBlocks + 1,
+    enable_prefix_caching: engine.options.prefixCaching ? "True" : "False",
+  });
+  registry.counter("prefix_cache_queries_total", "Tokens looked up.", () => counters.queriedTokens);
+  registry.counter("prefix_cache_hits_total", "Tokens found.", () => counters.hitTokens);
+  registry.counter(
+    "external_prefix_cache_queries_total",
+    "Tokens looked up in slower tiers.",
+    () => counters.queriedTokens - counters.hitTokens,
+  );
+  registry.counter(
+    "external_prefix_cache_hits_total",
+    "Tokens fetched from slower tiers.",
+    () => counters.fetchedTokens,
+  );
+  registry.counter("num_preemptions_total", "Preemptions.", () => counters.preemptions);
+  registry.counter("prompt_tokens_total", "Prefill tokens.", () => counters.promptTokens);
+  registry.counter("generation_tokens_total", "Generated tokens.", () => counters.outputTokens);
+  const finished = registry.labelledCounter(
+    "request_success_total",
+    "Finished requests.",
+    "finished_reason",
+  );
+  gpu.endListeners.push((request, plan) => {
+    finished.inc({ finished_reason: vllmReason(request, plan) });
+  });
+  addLatencies(gpu, registry, "time_to_first_token_seconds", "inter_token_latency_seconds");
+  const seconds = secondsOf(gpu);
+  registry.histogram("request_queue_time_seconds", "Time waiting.", LONG_SECONDS, (request) =>
+    seconds(request.firstScheduledMs - request.arrivalMs),
+  );
+  registry.histogram("request_prefill_time_seconds", "Time in prefill.", LONG_SECONDS, (request) =>
+    seconds(request.firstTokenMs - request.firstScheduledMs),
+  );
+  registry.histogram("request_decode_time_seconds", "Time in decode.", LONG_SECONDS, (request) =>
+    seconds(request.endMs - request.firstTokenMs),
+  );
+  registry.histogram(
+    "request_prompt_tokens",
+    "Prompt tokens.",
+    LENGTHS,
+    (request) => request.promptTokens,
+  );
+  registry.histogram(
+    "request_generation_tokens",
+    "Generated tokens.",
+    LENGTHS,
+    (request) => request.generated,
+  );
+  return registry;
+}
 
-  get contentType(): string {
-    return this.registry.contentType;
-  }
+function sglangMetrics(gpu: Gpu): MetricRegistry {
+  const registry = new MetricRegistry("sglang", { model_name: gpu.model, engine_type: "unified" });
+  const { engine } = gpu;
+  const { counters } = engine;
+  const capacity = engine.options.kvBlocks * engine.options.blockTokens;
+  registry.gauge("num_running_reqs", "Running requests.", () => engine.running);
+  registry.gauge("num_queue_reqs", "Requests in the waiting queue.", () => engine.waiting);
+  registry.gauge("token_usage", "Share of the KV cache in use.", () => engine.kvUsage);
+  registry.gauge("num_used_tokens", "Tokens in use.", () => Math.round(engine.kvUsage * capacity));
+  registry.gauge("max_total_num_tokens", "Tokens of the KV cache.", () => capacity);
+  registry.gauge("cache_hit_rate", "Prefix cache hit rate.", () =>
+    counters.queriedTokens === 0 ? 0 : counters.hitTokens / counters.queriedTokens,
+  );
+  registry.counter("prompt_tokens_total", "Prefill tokens.", () => counters.promptTokens);
+  registry.counter("generation_tokens_total", "Generated tokens.", () => counters.outputTokens);
+  registry.counter("cached_tokens_total", "Cached prompt tokens.", () => counters.hitTokens);
+  registry.counter("num_requests_total", "Finished requests.", () => counters.done);
+  registry.counter("num_aborted_requests_total", "Aborted requests.", () => counters.aborted);
+  addLatencies(gpu, registry, "time_to_first_token_seconds", "inter_token_latency_seconds");
+  return registry;
+}
 
-  text(): Promise<string> {
-    return this.registry.metrics();
-  }
+function addLatencies(gpu: Gpu, registry: MetricRegistry, first: string, between: string): void {
+  const seconds = secondsOf(gpu);
+  registry.histogram(first, "Time to first token.", SECONDS, (request) =>
+    seconds(request.firstTokenMs - request.arrivalMs),
+  );
+  registry.histogram(between, "Time between tokens.", TOKEN_SECONDS, (request) =>
+    request.generated < 2
+      ? null
+      : seconds((request.endMs - request.firstTokenMs) / (request.generated - 1)),
+  );
+  registry.histogram("e2e_request_latency_seconds", "Request latency.", LONG_SECONDS, (request) =>
+    seconds(request.endMs - request.arrivalMs),
+  );
+  gpu.endListeners.push((request) => {
+    if (request.endReason === "done") registry.observe(request);
+  });
+}
 
-  private observe(request: ServedRequest, plan: AnswerPlan): void {
-    const reason = request.endReason === "aborted" ? "abort" : plan.finishReason;
-    this.finished.inc({ finished_reason: reason === "tool_calls" ? "stop" : reason });
-    if (request.endReason === "aborted") return;
-    const { arrivalMs, firstScheduledMs, firstTokenMs, endMs } = request;
-    const decodeMs = endMs - firstTokenMs;
-    this.histograms.ttft.observe(this.seconds(firstTokenMs - arrivalMs));
-    this.histograms.endToEnd.observe(this.seconds(endMs - arrivalMs));
-    this.histograms.queue.observe(this.seconds(firstScheduledMs - arrivalMs));
-    this.histograms.prefill.observe(this.seconds(firstTokenMs - firstScheduledMs));
-    this.histograms.decode.observe(this.seconds(decodeMs));
-    if (request.generated > 1) {
-      this.histograms.perToken.observe(this.seconds(decodeMs / (request.generated - 1)));
-    }
-    this.histograms.promptTokens.observe(request.promptTokens);
-    this.histograms.outputTokens.observe(request.generated);
-  }
+function secondsOf(gpu: Gpu): (engineMs: number) => number {
+  return (engineMs) => engineMs / gpu.clock.speedup / 1000;
+}
 
-  private seconds(engineMs: number): number {
-    return engineMs / this.gpu.clock.speedup / 1000;
-  }
-
-  private histogram(name: string, what: string, buckets: number[]): Histogram {
-    const help = `Histogram of ${what}.`;
-    return new Histogram({ name: `vllm:${name}`, help, buckets, registers: [this.registry] });
-  }
-
-  private addGauges(): void {
-    const { engine } = this.gpu;
-    this.gauge("num_requests_running", "Requests in execution batches.", () => engine.running);
-    this.gauge("num_requests_waiting", "Requests waiting to be processed.", () => engine.waiting);
-    this.gauge("kv_cache_usage_perc", "KV-cache usage, 1 is full.", () => engine.kvUsage);
-    const { blockTokens, kvBlocks, prefixCaching } = engine.options;
-    new Gauge({
-      name: "vllm:cache_config_info",
-      help: "Information of the cache configuration.",
-      labelNames: ["block_size", "num_gpu_blocks", "enable_prefix_caching"],
-      registers: [this.registry],
-    }).set(
-      {
-        block_size: blockTokens,
-        // vLLM counts its null block as well.
-        num_gpu_blocks: kvBlocks + 1,
-        enable_prefix_caching: prefixCaching ? "True" : "False",
-      },
-      1,
-    );
-  }
-
-  private addCounters(): void {
-    const { counters } = this.gpu.engine;
-    this.counter("prefix_cache_queries", "Tokens looked up.", () => counters.queriedTokens);
-    this.counter("prefix_cache_hits", "Tokens found.", () => counters.hitTokens);
-    this.counter(
-      "external_prefix_cache_queries",
-      "Tokens looked up in slower tiers.",
-      () => counters.queriedTokens - counters.hitTokens,
-    );
-    this.counter(
-      "external_prefix_cache_hits",
-      "Tokens fetched from slower tiers.",
-      () => counters.fetchedTokens,
-    );
-    this.counter("num_preemptions", "Preemptions.", () => counters.preemptions);
-    this.counter("prompt_tokens", "Prefill tokens processed.", () => counters.promptTokens);
-    this.counter("generation_tokens", "Generation tokens.", () => counters.outputTokens);
-  }
-
-  private gauge(name: string, help: string, read: () => number): void {
-    new Gauge({
-      name: `vllm:${name}`,
-      help,
-      registers: [this.registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  }
-
-  /** The engine counts; the registry only shows it. */
-  private counter(name: string, help: string, read: () => number): void {
-    new Counter({
-      name: `vllm:${name}_total`,
-      help,
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
-  }
+function vllmReason(request: ServedRequest, plan: AnswerPlan): string {
+  if (request.endReason === "aborted") return "abort";
+  return plan.finishReason === "length" ? "length" : "stop";
 }

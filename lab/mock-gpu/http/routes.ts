@@ -8,6 +8,7 @@ import { type Gpu } from "./gpu.ts";
 import { countTokens, messages } from "./messages.ts";
 import { metrics } from "./metrics.ts";
 import { health, load, models, tokenizePrompt, version } from "./operations.ts";
+import { generate } from "./sglang-generate.ts";
 import { deleteResponse, getResponse, responses } from "./responses.ts";
 
 export type Route = (gpu: Gpu, exchange: Exchange) => void | Promise<void>;
@@ -18,6 +19,8 @@ const ROUTES: Record<string, Route> = {
   "POST /v1/responses": generation(responses),
   "POST /v1/messages": generation(messages),
   "POST /v1/messages/count_tokens": countTokens,
+  "POST /generate": generation(generate),
+  "GET /health_generate": health,
   "POST /tokenize": tokenizePrompt,
   "GET /load": load,
   "GET /version": version,

@@ -7,7 +7,7 @@ import { Engine } from "../engine/engine.ts";
 import { type Backend, engineBackend } from "./backend.ts";
 import { Exchange, HttpError, readBody } from "./exchange.ts";
 import { type Faults } from "./faults.ts";
-import { Gpu, type GpuOptions } from "./gpu.ts";
+import { engineOptionsOf, Gpu, type GpuOptions } from "./gpu.ts";
 import { orcaHeaders } from "./orca.ts";
 import { type Recorder } from "./recorder.ts";
 import { findRoute } from "./routes.ts";
@@ -46,7 +46,7 @@ const BACKLOG = 4096;
 
 /** Starts one mock GPU and answers when it listens. */
 export async function startMockGpu(options: MockGpuOptions = {}): Promise<MockGpu> {
-  const cluster = new Cluster([new Engine(options)]);
+  const cluster = new Cluster([new Engine(engineOptionsOf(options))]);
   const clock = new WallClock(cluster, options.speedup);
   const server = new GpuServer(options, engineBackend(cluster, 0), clock);
   server.onClose(() => clock.close());
