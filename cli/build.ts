@@ -15,6 +15,10 @@ import { fromRoot } from "./paths.ts";
 
 export type FilterTarget = "release" | "debug";
 
+/** The request reader alone, for benches and for tests that compare it with a plain one. */
+const READER_ENTRY = "tests/unit/request/reader-module.ts";
+const READER_OUTPUT = "build/reader.wasm";
+
 const OUTPUT: Record<FilterTarget, string> = {
   release: "build/smetric.wasm",
   debug: "build/smetric.debug.wasm",
@@ -27,13 +31,33 @@ function listSources(folder: string): string[] {
     .sort();
 }
 
-function digestSources(): string {
+function digestSources(...extra: string[]): string {
   const hash = createHash("sha256");
-  const files = [fromRoot("asconfig.json"), fromRoot("package-lock.json")];
+  const files = [fromRoot("asconfig.json"), fromRoot("package-lock.json"), ...extra];
   for (const file of [...files, ...listSources(fromRoot("assembly"))]) {
     hash.update(file).update(readFileSync(file));
   }
   return hash.digest("hex");
+}
+
+function isFresh(output: string, digest: string): boolean {
+  const stamp = stampOf(output);
+  return existsSync(output) && existsSync(stamp) && readFileSync(stamp, "utf8") === digest;
+}
+
+function stampOf(output: string): string {
+  return `${output}.sources`;
+}
+
+async function compile(what: string, output: string, digest: string, args: string[]) {
+  process.stderr.write(`smetric-envoy: compiling ${what} ...\n`);
+  mkdirSync(fromRoot("build"), { recursive: true });
+  const { default: asc } = await import("assemblyscript/asc");
+  const { error, stderr } = await asc.main([...args, "--baseDir", fromRoot(".")]);
+  const messages = stderr.toString();
+  if (messages) process.stderr.write(messages);
+  if (error) throw new Failure(`${what} does not compile: ${error.message}`);
+  writeFileSync(stampOf(output), digest);
 }
 
 /**
@@ -43,23 +67,34 @@ function digestSources(): string {
  */
 export async function buildFilter(target: FilterTarget = "release"): Promise<string> {
   const output = fromRoot(OUTPUT[target]);
-  if (!existsSync(fromRoot("assembly", "index.ts"))) return output; // An installed package ships the module.
-  const stamp = `${output}.sources`;
+  if (!existsSync(fromRoot("assembly"))) return output; // An installed package ships the module.
   const digest = digestSources();
-  const fresh = existsSync(output) && existsSync(stamp) && readFileSync(stamp, "utf8") === digest;
-  if (fresh) return output;
-  process.stderr.write(`smetric-envoy: compiling the filter (${target}) ...\n`);
-  mkdirSync(fromRoot("build"), { recursive: true });
-  const { default: asc } = await import("assemblyscript/asc");
-  // Others may load the module meanwhile: it appears under its name only when it is whole.
-  const unfinished = `${OUTPUT[target]}.${process.pid}`;
-  const options = ["--config", "asconfig.json", "--target", target, "--baseDir", fromRoot(".")];
-  options.push("--outFile", unfinished);
-  const { error, stderr } = await asc.main(["assembly/index.ts", ...options]);
-  const messages = stderr.toString();
-  if (messages) process.stderr.write(messages);
-  if (error) throw new Failure(`the filter does not compile: ${error.message}`);
-  renameSync(fromRoot(unfinished), output);
-  writeFileSync(stamp, digest);
+  if (isFresh(output, digest)) return output;
+  const args = ["assembly/index.ts", "--config", "asconfig.json", "--target", target];
+  await compile(`the filter (${target})`, output, digest, args);
+  return output;
+}
+
+interface CompilerConfig {
+  options: { runtime: string; enable: string[] };
+  targets: { release: { optimizeLevel: number; shrinkLevel: number } };
+}
+
+/**
+ * Builds the request reader as a module of its own, with the flags of the release.
+ * @returns absolute path of the Wasm module
+ * @throws Failure when the compiler reports errors (they are on stderr)
+ */
+export async function buildReader(): Promise<string> {
+  const output = fromRoot(READER_OUTPUT);
+  const digest = digestSources(fromRoot(READER_ENTRY));
+  if (isFresh(output, digest)) return output;
+  const config = JSON.parse(readFileSync(fromRoot("asconfig.json"), "utf8")) as CompilerConfig;
+  const { optimizeLevel, shrinkLevel } = config.targets.release;
+  const args = [READER_ENTRY, "--config", "none", "--outFile", READER_OUTPUT];
+  args.push("--runtime", config.options.runtime, "--converge", "--noAssert");
+  args.push("--optimizeLevel", `${optimizeLevel}`, "--shrinkLevel", `${shrinkLevel}`);
+  for (const feature of config.options.enable) args.push("--enable", feature);
+  await compile("the request reader", output, digest, args);
   return output;
 }

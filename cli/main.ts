@@ -109,6 +109,14 @@ function addDeploymentCommands(cli: Command): void {
 
 function addLabCommands(cli: Command): void {
   cli
+    .command("bench:scan")
+    .description("measure how fast the request reader goes through agent-shaped bodies")
+    .action(async () => {
+      const { benchScanCommand } = await import("./commands/bench-scan.ts");
+      await benchScanCommand();
+    });
+
+  cli
     .command("inspect <files...>")
     .description("show what the filter makes of request bodies, sent in order; - is stdin")
     .requiredOption("--path <path>", "path of the request, e.g. /v1/chat/completions")

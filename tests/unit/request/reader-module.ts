@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The request reader alone as a module: for benches and tests that feed it from TypeScript.
+import { HeaderRules } from "../../../assembly/request/header-rules";
+import { sourceName } from "../../../assembly/request/identity";
 import { classifyPath } from "../../../assembly/request/paths";
 import { RequestReader } from "../../../assembly/request/reader";
 import { Request } from "../../../assembly/request/request";
@@ -10,6 +12,7 @@ const WINDOW_BYTES: i32 = 64 * 1024;
 const buffer = new StaticArray<u8>(WINDOW_BYTES + 2 * WINDOW_SLACK_BYTES);
 const reader = new RequestReader();
 const request = new Request();
+const rules = new HeaderRules();
 
 /** Where the next bytes go, at most `windowBytes()` of them. */
 export function window(): usize {
@@ -23,8 +26,14 @@ export function windowBytes(): i32 {
 /** The path lies in the window. */
 export function reset(tenant: u64, pathBytes: i32): i32 {
   const kind = classifyPath(window(), pathBytes);
+  request.identity.reset();
   reader.reset(tenant, kind);
   return kind;
+}
+
+/** Name and value lie one after the other in the window. */
+export function header(nameBytes: i32, valueBytes: i32): void {
+  request.identity.header(rules, window(), nameBytes, window() + nameBytes, valueBytes);
 }
 
 export function feed(bytes: i32): i32 {
@@ -81,8 +90,26 @@ export function promptTokens(): u32 {
 export function session(): u64 {
   return request.session;
 }
-export function sessionSource(): i32 {
-  return request.sessionSource;
+export function program(): u64 {
+  return request.program;
+}
+export function historyHeld(): bool {
+  return request.historyHeld;
+}
+/** Writes the name of the session source into the window. */
+export function sessionSourceBytes(): i32 {
+  const name = String.UTF8.encode(sourceName(request.sessionSource, rules));
+  memory.copy(window(), changetype<usize>(name), name.byteLength);
+  return name.byteLength;
+}
+export function headPieceCount(): i32 {
+  return request.headPieceCount;
+}
+export function headPiece(at: i32): u64 {
+  return request.headPieces[at];
+}
+export function headPieceTokens(at: i32): u32 {
+  return request.headPieceTokens[at];
 }
 export function boundaryCount(): i32 {
   return request.boundaryCount;
