@@ -184,10 +184,15 @@ export class Admission {
 
   /** Whether a session that comes back passes; learns how long it was away. */
   private returns(call: AdmissionCall, alive: bool, nowMs: u64): bool {
-    const endpoint = this.endpoints.edit(call.home);
-    const stack = endpoint.stack;
-    const entry = stack.find(call.session);
+    let endpoint = this.endpoints.view(call.home);
+    let entry = endpoint.stack.find(call.session);
+    if (entry == NO_ENTRY || !endpoint.stack.isResident(entry)) {
+      // Another worker may have served the session since this one looked.
+      endpoint = this.endpoints.edit(call.home);
+      entry = endpoint.stack.find(call.session);
+    }
     if (entry == NO_ENTRY) return false;
+    const stack = endpoint.stack;
     call.bornSeconds = stack.bornSeconds(entry);
     if (!stack.inFlight(entry)) {
       this.residency.observe(stack.stopOf(entry), stack.idleSeconds(entry, nowMs));

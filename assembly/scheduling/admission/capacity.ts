@@ -9,11 +9,14 @@ const FADE_SECONDS: f64 = 120;
 /** A bound from below that exceeds one from above by this much refutes it. */
 const REFUTED_BY: f64 = 1.02;
 /** One refutation may be a wrong guess of the prefix, two are not. */
-const REFUTATIONS: u8 = 2;
+const REFUTATIONS: u32 = 2;
 const LEAST_CAPACITY: f64 = 60_000;
 
-/** Bytes of one saved sample: value, second, kind and refutations. */
+/** Bytes of one saved sample: value, second, kind. */
 const SAMPLE_BYTES: i32 = 16;
+/** Kind of a bound from above; refutations are counted above this bit. */
+const UPPER: u32 = 1;
+const REFUTATION: u32 = 2;
 
 /**
  * A hit at stack distance d says C >= d + expected, a loss C <= d + cached. C minimises the weighted distance to
@@ -26,9 +29,9 @@ export class Capacity {
   private count: i32 = 0;
   private uppers: i32 = 0;
   private readonly values: StaticArray<f64> = new StaticArray<f64>(MAX_SAMPLES);
-  private readonly seconds: StaticArray<f64> = new StaticArray<f64>(MAX_SAMPLES);
-  private readonly upper: StaticArray<bool> = new StaticArray<bool>(MAX_SAMPLES);
-  private readonly refuted: StaticArray<u8> = new StaticArray<u8>(MAX_SAMPLES);
+  /** When each was taken, seconds since the epoch. */
+  private readonly seconds: StaticArray<u32> = new StaticArray<u32>(MAX_SAMPLES);
+  private readonly kinds: StaticArray<u32> = new StaticArray<u32>(MAX_SAMPLES);
 
   /** The endpoint was restarted or failed: what was seen of its cache is void, its size is not. */
   clear(): void {
@@ -43,33 +46,31 @@ export class Capacity {
   /** The endpoint holds at least that many tokens. */
   atLeast(tokens: f64, nowSeconds: f64): void {
     for (let i = this.count - 1; i >= 0; i--) {
-      if (!this.upper[i] || REFUTED_BY * this.values[i] >= tokens) continue;
-      this.refuted[i] += 1;
-      if (this.refuted[i] >= REFUTATIONS) this.remove(i);
+      if (!this.isUpper(i) || REFUTED_BY * unchecked(this.values[i]) >= tokens) continue;
+      this.kinds[i] += REFUTATION;
+      if (this.kinds[i] >= REFUTATIONS * REFUTATION) this.remove(i);
     }
-    this.add(tokens, false, nowSeconds);
+    this.add(tokens, 0, nowSeconds);
   }
 
   /** The endpoint holds at most that many tokens. */
   atMost(tokens: f64, nowSeconds: f64): void {
-    this.add(tokens, true, nowSeconds);
+    this.add(tokens, UPPER, nowSeconds);
   }
 
   /** Fits the capacity to the samples of the last minutes. Costs a sort: call it from the tick. */
   estimate(nowSeconds: f64): void {
-    let kept = 0;
-    for (let i = 0; i < this.count; i++) {
-      if (Math.abs(nowSeconds - this.seconds[i]) <= MAX_AGE_SECONDS) this.move(i, kept++);
-      else if (this.upper[i]) this.uppers--;
+    for (let i = this.count - 1; i >= 0; i--) {
+      if (Math.abs(nowSeconds - <f64>this.seconds[i]) > MAX_AGE_SECONDS) this.remove(i);
     }
-    this.count = kept;
+    const kept = this.count;
     if (this.uppers == 0) return;
     let slope: f64 = 0;
     for (let i = 0; i < kept; i++) {
-      const weight = Math.exp((this.seconds[i] - nowSeconds) / FADE_SECONDS);
+      const weight = Math.exp((<f64>this.seconds[i] - nowSeconds) / FADE_SECONDS);
       WEIGHTS[i] = weight;
       ORDER[i] = i;
-      if (!this.upper[i]) slope -= weight;
+      if (!this.isUpper(i)) slope -= weight;
     }
     sortIndices(ORDER, this.values, kept);
     let fit = this.values[ORDER[kept - 1]];
@@ -90,13 +91,11 @@ export class Capacity {
   save(to: usize): void {
     store<f64>(to, this.tokens);
     store<i32>(to, this.count, 8);
-    for (let i = 0; i < this.count; i++) {
-      const at = to + 16 + <usize>(i * SAMPLE_BYTES);
-      store<f64>(at, this.values[i]);
-      const kind: u32 = (this.upper[i] ? 1 : 0) | ((<u32>this.refuted[i]) << 1);
-      store<u32>(at, kind, 8);
-      store<u32>(at, <u32>this.seconds[i], 12);
-    }
+    store<i32>(to, this.uppers, 12);
+    const half = this.count * 4;
+    memory.copy(to + 16, changetype<usize>(this.values), 2 * half);
+    memory.copy(to + 16 + 2 * half, changetype<usize>(this.seconds), half);
+    memory.copy(to + 16 + 3 * half, changetype<usize>(this.kinds), half);
   }
 
   /** Takes over what `save` wrote; returns the bytes read, or 0 where they are none of ours. */
@@ -107,41 +106,38 @@ export class Capacity {
     const tokens = load<f64>(from);
     this.tokens = tokens >= LEAST_CAPACITY ? tokens : Infinity;
     this.count = count;
-    this.uppers = 0;
-    for (let i = 0; i < count; i++) {
-      const at = from + 16 + <usize>(i * SAMPLE_BYTES);
-      const kind = load<u32>(at, 8);
-      this.values[i] = load<f64>(at);
-      this.seconds[i] = <f64>load<u32>(at, 12);
-      this.upper[i] = (kind & 1) != 0;
-      this.refuted[i] = <u8>(kind >> 1);
-      if (this.upper[i]) this.uppers++;
-    }
+    this.uppers = max(0, min(count, load<i32>(from, 12)));
+    const half = count * 4;
+    memory.copy(changetype<usize>(this.values), from + 16, 2 * half);
+    memory.copy(changetype<usize>(this.seconds), from + 16 + 2 * half, half);
+    memory.copy(changetype<usize>(this.kinds), from + 16 + 3 * half, half);
     return this.savedBytes;
   }
 
-  private add(tokens: f64, upper: bool, nowSeconds: f64): void {
+  private isUpper(i: i32): bool {
+    return (unchecked(this.kinds[i]) & UPPER) != 0;
+  }
+
+  private add(tokens: f64, kind: u32, nowSeconds: f64): void {
     if (this.count == MAX_SAMPLES) this.remove(0);
     const i = this.count++;
     this.values[i] = tokens;
-    this.seconds[i] = Math.floor(nowSeconds);
-    this.upper[i] = upper;
-    this.refuted[i] = 0;
-    if (upper) this.uppers++;
+    this.seconds[i] = <u32>nowSeconds;
+    this.kinds[i] = kind;
+    if (kind == UPPER) this.uppers++;
   }
 
   /** Samples stay in the order of their time. */
   private remove(i: i32): void {
-    if (this.upper[i]) this.uppers--;
+    if (this.isUpper(i)) this.uppers--;
     this.count--;
-    for (; i < this.count; i++) this.move(i + 1, i);
-  }
-
-  private move(from: i32, to: i32): void {
-    this.values[to] = this.values[from];
-    this.seconds[to] = this.seconds[from];
-    this.upper[to] = this.upper[from];
-    this.refuted[to] = this.refuted[from];
+    const rest = <usize>((this.count - i) * 4);
+    const value = changetype<usize>(this.values) + <usize>(8 * i);
+    memory.copy(value, value + 8, 2 * rest);
+    const second = changetype<usize>(this.seconds) + <usize>(4 * i);
+    memory.copy(second, second + 4, rest);
+    const kind = changetype<usize>(this.kinds) + <usize>(4 * i);
+    memory.copy(kind, kind + 4, rest);
   }
 }
 

@@ -43,15 +43,13 @@ export class EndpointState {
   /** Waiting sessions whose copy newer ones have pushed out count no longer. */
   dropGone(): void {
     const stack = this.stack;
-    let above: f64 = 0;
-    for (let i = 0; i < stack.count; i++) {
-      if (stack.inFlight(i)) above += stack.tokensOf(i);
-    }
+    if (stack.residentTokens == 0 || this.capacity.tokens == Infinity) return;
+    let left = this.capacity.tokens - stack.flyingTokens;
     for (let i = stack.count - 1; i >= 0; i--) {
       if (stack.inFlight(i)) continue;
       const tokens = stack.tokensOf(i);
-      if (this.capacity.tokens - above < GONE_SHARE * tokens) stack.uncount(i);
-      above += tokens;
+      if (left < GONE_SHARE * tokens && stack.isResident(i)) stack.uncount(i);
+      left -= tokens;
     }
   }
 

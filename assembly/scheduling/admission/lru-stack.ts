@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sessions that one endpoint served, in the order in which its KV cache would evict them.
 import { StopClass } from "./stop-class";
+import {
+  cut,
+  FIRST_BYTE,
+  FLIGHT_UNIT,
+  FLIGHTS,
+  RESIDENT,
+  STOP_BITS,
+  STOP_SHIFT,
+  sumFlying,
+  sumHeld,
+  sumResident,
+  sumTokens,
+  TOKENS,
+} from "./stack-words";
 
 /** Sessions that an endpoint's stack remembers; older ones are gone from any cache. */
 export const MAX_ENTRIES: i32 = 400;
-
-/** Words of an entry: session, tokens and flags, when its last request began or ended, birth. */
-const WORDS: i32 = 4;
-const TOKENS: i32 = 1;
-const LAST: i32 = 2;
-const BORN: i32 = 3;
-export const ENTRY_BYTES: i32 = WORDS * 4;
-
-/** Tokens in the low bits of their word, then requests in flight, first byte, resident, stop class. */
-const TOKEN_BITS: u32 = 24;
-const MAX_TOKENS: u32 = (1 << TOKEN_BITS) - 1;
-const FLIGHT_UNIT: u32 = 1 << 24;
-const FLIGHTS: u32 = 15 << 24;
-const FIRST_BYTE: u32 = 1 << 28;
-const RESIDENT: u32 = 1 << 29;
-const STOP_SHIFT: u32 = 30;
+export const ENTRY_BYTES: i32 = 16;
 
 /** A request in flight for longer was lost with its worker. */
 const LONGEST_CALL_SECONDS: f64 = 3_600;
@@ -28,8 +27,8 @@ const LONGEST_CALL_SECONDS: f64 = 3_600;
 export const NO_ENTRY: i32 = -1;
 
 /**
- * Newest last. A request in flight counts at the newest end wherever it stands: its blocks are pinned. Entries
- * are 16 bytes in a row, so that a table can keep the stack as one value.
+ * Newest last. A request in flight counts at the newest end wherever it stands: its blocks are pinned. Kept as
+ * columns of 32-bit numbers, so that a search or a sum over all sessions is a few dozen vector steps.
  */
 export class LruStack {
   count: i32 = 0;
@@ -40,7 +39,13 @@ export class LruStack {
   high: f64 = 0;
   /** Set by `measure`: the stack knew the session. */
   measured: bool = false;
-  private readonly entries: StaticArray<u32> = new StaticArray<u32>(MAX_ENTRIES * WORDS);
+  private readonly tags: StaticArray<u32> = new StaticArray<u32>(MAX_ENTRIES);
+  /** Tokens and flags, see stack-words. */
+  private readonly words: StaticArray<u32> = new StaticArray<u32>(MAX_ENTRIES);
+  /** When the last request began or ended, tenths of a second. */
+  private readonly lasts: StaticArray<u32> = new StaticArray<u32>(MAX_ENTRIES);
+  /** When the session began, seconds since the epoch. */
+  private readonly births: StaticArray<u32> = new StaticArray<u32>(MAX_ENTRIES);
 
   clear(): void {
     this.count = 0;
@@ -49,36 +54,48 @@ export class LruStack {
 
   find(session: u64): i32 {
     const tag = tagOf(session);
-    for (let i = this.count - 1; i >= 0; i--) {
-      if (this.entries[i * WORDS] == tag) return i;
+    const tags = changetype<usize>(this.tags);
+    const wanted = i32x4.splat(tag);
+    let i = 0;
+    for (; i + 4 <= this.count; i += 4) {
+      const equal = i32x4.eq(v128.load(tags + ((<usize>i) << 2)), wanted);
+      if (v128.any_true(equal)) return i + ctz(i32x4.bitmask(equal));
+    }
+    for (; i < this.count; i++) {
+      if (unchecked(this.tags[i]) == tag) return i;
     }
     return NO_ENTRY;
   }
 
   tokensOf(entry: i32): f64 {
-    return <f64>(this.word(entry) & MAX_TOKENS);
+    return <f64>(unchecked(this.words[entry]) & TOKENS);
   }
 
   inFlight(entry: i32): bool {
-    return (this.word(entry) & FLIGHTS) != 0;
+    return (unchecked(this.words[entry]) & FLIGHTS) != 0;
   }
 
   isResident(entry: i32): bool {
-    return (this.word(entry) & RESIDENT) != 0;
+    return (unchecked(this.words[entry]) & RESIDENT) != 0;
   }
 
   stopOf(entry: i32): StopClass {
-    return <StopClass>(this.word(entry) >> STOP_SHIFT);
+    return <StopClass>(unchecked(this.words[entry]) >> STOP_SHIFT);
   }
 
   /** Seconds since the session's last request began (in flight) or ended here. */
   idleSeconds(entry: i32, nowMs: u64): f64 {
-    return <f64>(tenths(nowMs) - this.entries[entry * WORDS + LAST]) / 10;
+    return <f64>(tenths(nowMs) - unchecked(this.lasts[entry])) / 10;
   }
 
   /** When the session began, seconds since the epoch. */
   bornSeconds(entry: i32): u32 {
-    return this.entries[entry * WORDS + BORN];
+    return unchecked(this.births[entry]);
+  }
+
+  /** Tokens of all requests in flight. */
+  get flyingTokens(): f64 {
+    return sumFlying(this.wordAt(0), this.wordAt(this.count));
   }
 
   /**
@@ -91,29 +108,20 @@ export class LruStack {
     this.high = 0;
     this.measured = own != NO_ENTRY;
     if (!this.measured) return false;
-    for (let i = 0; i < this.count; i++) {
-      if (i == own) continue;
-      const word = this.word(i);
-      const flying = (word & FLIGHTS) != 0;
-      if (i < own && !flying) continue;
-      const tokens = <f64>(word & MAX_TOKENS);
-      this.high += tokens;
-      if (!flying || (word & FIRST_BYTE) != 0) this.low += tokens;
-    }
+    const first = this.wordAt(0);
+    const mine = this.wordAt(own);
+    const end = this.wordAt(this.count);
+    const flyingBelow = sumFlying(first, mine);
+    this.high = flyingBelow + sumTokens(mine + 4, end);
+    this.low =
+      flyingBelow - (sumTokens(first, mine) - sumHeld(first, mine)) + sumHeld(mine + 4, end);
     return true;
   }
 
   /** Tokens of sessions above this one that hold memory: they may have pushed it out while it waited. */
   heldAbove(session: u64): f64 {
     const own = this.find(session);
-    if (own == NO_ENTRY) return 0;
-    let tokens: f64 = 0;
-    for (let i = own + 1; i < this.count; i++) {
-      const word = this.word(i);
-      const waiting = (word & FLIGHTS) != 0 && (word & FIRST_BYTE) == 0;
-      if (!waiting) tokens += <f64>(word & MAX_TOKENS);
-    }
-    return tokens;
+    return own == NO_ENTRY ? 0 : sumHeld(this.wordAt(own + 1), this.wordAt(this.count));
   }
 
   /** A request leaves for the endpoint: its session is the newest and resident. */
@@ -121,17 +129,17 @@ export class LruStack {
     let word: u32 = 0;
     const entry = this.find(session);
     if (entry != NO_ENTRY) {
-      word = this.word(entry);
+      word = unchecked(this.words[entry]);
       this.remove(entry);
     } else if (this.count == MAX_ENTRIES) this.remove(0);
     const flights = min((word & FLIGHTS) + FLIGHT_UNIT, FLIGHTS);
-    const flags = (word & ~(MAX_TOKENS | FLIGHTS | FIRST_BYTE)) | flights | RESIDENT;
+    const flags = (word & STOP_BITS) | flights | RESIDENT;
     this.append(tagOf(session), flags | cut(tokens), tenths(nowMs), bornSeconds);
   }
 
   firstByte(session: u64): void {
     const entry = this.find(session);
-    if (entry != NO_ENTRY) this.setWord(entry, this.word(entry) | FIRST_BYTE);
+    if (entry != NO_ENTRY) this.setWord(entry, unchecked(this.words[entry]) | FIRST_BYTE);
   }
 
   /** A request ended: its session is the newest, and resident if it is worth waiting for. */
@@ -139,22 +147,17 @@ export class LruStack {
     const entry = this.find(session);
     if (entry == NO_ENTRY) return;
     const born = this.bornSeconds(entry);
-    let word = this.word(entry);
+    let word = unchecked(this.words[entry]);
     this.remove(entry);
     if ((word & FLIGHTS) != 0) word -= FLIGHT_UNIT;
-    word &= ~(MAX_TOKENS | RESIDENT | (3 << STOP_SHIFT));
-    if ((word & FLIGHTS) == 0) word &= ~FIRST_BYTE;
-    const stays = resident || (word & FLIGHTS) != 0;
-    if (stays) word |= RESIDENT;
-    this.append(
-      tagOf(session),
-      word | cut(tokens) | ((<u32>stop) << STOP_SHIFT),
-      tenths(nowMs),
-      born,
-    );
+    const flies = (word & FLIGHTS) != 0;
+    word = flies ? word & (FLIGHTS | FIRST_BYTE) : 0;
+    if (resident || flies) word |= RESIDENT;
+    word |= cut(tokens) | ((<u32>stop) << STOP_SHIFT);
+    this.append(tagOf(session), word, tenths(nowMs), born);
   }
 
-  /** The session went elsewhere, or will not come back: it counts no longer, though its copy is still there. */
+  /** The session went elsewhere: it counts no longer, though its copy is still there. */
   release(session: u64): void {
     const entry = this.find(session);
     if (entry != NO_ENTRY) this.uncount(entry);
@@ -162,7 +165,7 @@ export class LruStack {
 
   /** The entry counts as resident no longer; its place in the stack stays. */
   uncount(entry: i32): void {
-    this.setWord(entry, this.word(entry) & ~RESIDENT);
+    this.setWord(entry, unchecked(this.words[entry]) & ~RESIDENT);
   }
 
   /** A request ended without an answer: nothing is known of its copy. */
@@ -178,63 +181,70 @@ export class LruStack {
     }
   }
 
-  /** Writes the entries in a row; `count * ENTRY_BYTES` bytes. */
+  /** Writes the columns one after the other; `count * ENTRY_BYTES` bytes. */
   save(to: usize): void {
-    memory.copy(to, changetype<usize>(this.entries), this.count * ENTRY_BYTES);
+    const bytes = this.count * 4;
+    memory.copy(to, changetype<usize>(this.tags), bytes);
+    memory.copy(to + bytes, changetype<usize>(this.words), bytes);
+    memory.copy(to + 2 * bytes, changetype<usize>(this.lasts), bytes);
+    memory.copy(to + 3 * bytes, changetype<usize>(this.births), bytes);
   }
 
-  /** Takes over `count` entries in a row, at most MAX_ENTRIES. */
+  /** Takes over what `save` wrote, of at most MAX_ENTRIES sessions. */
   restore(from: usize, count: i32): void {
-    this.count = max(0, min(count, MAX_ENTRIES));
-    memory.copy(changetype<usize>(this.entries), from, this.count * ENTRY_BYTES);
-    this.residentTokens = 0;
-    for (let i = 0; i < this.count; i++) {
-      if (this.isResident(i)) this.residentTokens += this.tokensOf(i);
-    }
+    this.count = count;
+    const bytes = count * 4;
+    memory.copy(changetype<usize>(this.tags), from, bytes);
+    memory.copy(changetype<usize>(this.words), from + bytes, bytes);
+    memory.copy(changetype<usize>(this.lasts), from + 2 * bytes, bytes);
+    memory.copy(changetype<usize>(this.births), from + 3 * bytes, bytes);
+    this.residentTokens = sumResident(this.wordAt(0), this.wordAt(count));
   }
 
-  private cancel(entry: i32): void {
-    const word = this.word(entry);
-    const flights = (word & FLIGHTS) == 0 ? 0 : (word & FLIGHTS) - FLIGHT_UNIT;
-    const kept = flights == 0 ? MAX_TOKENS | (3 << STOP_SHIFT) : ~FLIGHTS;
-    this.setWord(entry, (word & kept) | flights);
-  }
-
-  private word(entry: i32): u32 {
-    return this.entries[entry * WORDS + TOKENS];
+  private wordAt(entry: i32): usize {
+    return changetype<usize>(this.words) + ((<usize>entry) << 2);
   }
 
   private setWord(entry: i32, word: u32): void {
     if (this.isResident(entry)) this.residentTokens -= this.tokensOf(entry);
-    this.entries[entry * WORDS + TOKENS] = word;
-    if ((word & RESIDENT) != 0) this.residentTokens += <f64>(word & MAX_TOKENS);
+    unchecked((this.words[entry] = word));
+    if ((word & RESIDENT) != 0) this.residentTokens += <f64>(word & TOKENS);
+  }
+
+  private cancel(entry: i32): void {
+    const word = unchecked(this.words[entry]);
+    const flights = (word & FLIGHTS) == 0 ? 0 : (word & FLIGHTS) - FLIGHT_UNIT;
+    const kept = flights == 0 ? TOKENS | STOP_BITS : ~FLIGHTS;
+    this.setWord(entry, (word & kept) | flights);
   }
 
   private remove(entry: i32): void {
     if (this.isResident(entry)) this.residentTokens -= this.tokensOf(entry);
-    const at = changetype<usize>(this.entries) + <usize>(entry * ENTRY_BYTES);
-    const rest = this.count - entry - 1;
-    memory.copy(at, at + ENTRY_BYTES, rest * ENTRY_BYTES);
+    close(this.tags, entry, this.count);
+    close(this.words, entry, this.count);
+    close(this.lasts, entry, this.count);
+    close(this.births, entry, this.count);
     this.count--;
   }
 
   private append(tag: u32, word: u32, last: u32, born: u32): void {
-    const at = this.count * WORDS;
-    this.entries[at] = tag;
-    this.entries[at + TOKENS] = word;
-    this.entries[at + LAST] = last;
-    this.entries[at + BORN] = born;
-    this.count++;
-    if ((word & RESIDENT) != 0) this.residentTokens += <f64>(word & MAX_TOKENS);
+    const entry = this.count++;
+    this.tags[entry] = tag;
+    this.words[entry] = word;
+    this.lasts[entry] = last;
+    this.births[entry] = born;
+    if ((word & RESIDENT) != 0) this.residentTokens += <f64>(word & TOKENS);
   }
+}
+
+/** Takes one number out of the first `count` of a column. */
+function close(column: StaticArray<u32>, entry: i32, count: i32): void {
+  const at = changetype<usize>(column) + ((<usize>entry) << 2);
+  memory.copy(at, at + 4, (<usize>(count - entry - 1)) << 2);
 }
 
 function tagOf(session: u64): u32 {
   return <u32>(session ^ (session >> 32));
-}
-
-function cut(tokens: f64): u32 {
-  return <u32>min(<f64>MAX_TOKENS, max(0, tokens));
 }
 
 /** Tenths of a second, wrapped: differences are right for years. */

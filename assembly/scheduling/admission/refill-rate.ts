@@ -22,7 +22,7 @@ export class RefillRate {
   seconds: f64 = START_REFILL_SECONDS;
   private count: i32 = 0;
   private next: i32 = 0;
-  private readonly samples: StaticArray<f64> = new StaticArray<f64>(MAX_SAMPLES);
+  private readonly samples: StaticArray<f32> = new StaticArray<f32>(MAX_SAMPLES);
 
   get isMeasured(): bool {
     return this.count >= LEAST_SAMPLES;
@@ -32,7 +32,7 @@ export class RefillRate {
   observe(ttftSeconds: f64, queuedTokens: f64, uncachedTokens: f64): void {
     if (uncachedTokens < LEAST_TOKENS || ttftSeconds <= BASE_SECONDS) return;
     const rate = (ttftSeconds - BASE_SECONDS) / (queuedTokens + uncachedTokens);
-    this.samples[this.next] = min(SLOWEST_SECONDS, max(FASTEST_SECONDS, rate));
+    this.samples[this.next] = <f32>min(SLOWEST_SECONDS, max(FASTEST_SECONDS, rate));
     this.next = (this.next + 1) % MAX_SAMPLES;
     this.count = min(MAX_SAMPLES, this.count + 1);
   }
@@ -40,7 +40,7 @@ export class RefillRate {
   /** Costs a sort: call it from the tick. */
   estimate(): void {
     if (!this.isMeasured) return;
-    for (let i = 0; i < this.count; i++) SORTED[i] = this.samples[i];
+    for (let i = 0; i < this.count; i++) SORTED[i] = <f64>this.samples[i];
     sortAscending(SORTED, this.count);
     this.seconds = SORTED[this.count / 2];
   }
@@ -54,9 +54,7 @@ export class RefillRate {
     store<f64>(to, this.seconds);
     store<i32>(to, this.count, 8);
     store<i32>(to, this.next, 12);
-    for (let i = 0; i < this.count; i++) {
-      store<f32>(to + 16 + <usize>(4 * i), <f32>this.samples[i]);
-    }
+    memory.copy(to + 16, changetype<usize>(this.samples), 4 * this.count);
   }
 
   /** Takes over what `save` wrote; returns the bytes read, or 0 where they are none of ours. */
@@ -69,7 +67,7 @@ export class RefillRate {
     this.seconds = load<f64>(from);
     this.count = count;
     this.next = next;
-    for (let i = 0; i < count; i++) this.samples[i] = <f64>load<f32>(from + 16 + <usize>(4 * i));
+    memory.copy(changetype<usize>(this.samples), from + 16, 4 * count);
     return this.savedBytes;
   }
 }
