@@ -17,6 +17,10 @@ const SIZED_FOR = 200;
 const VM_ID = "sized";
 const QUIET = { trace: false, keepBodies: false, vmId: VM_ID };
 
+function print(text: string): void {
+  process.stdout.write(`    ${text}\n`);
+}
+
 function bytesUsed(envoy: VirtualEnvoy): number {
   return envoy.sharedData.usage(VM_ID).bytes;
 }
@@ -42,7 +46,7 @@ function median(values: number[]): number {
 }
 
 describe("The memory that affinity takes", () => {
-  it(`is a few hundred bytes a session and bounded: ${SESSIONS} sessions`, async (context) => {
+  it(`is a few hundred bytes a session and bounded: ${SESSIONS} sessions`, async () => {
     const configuration = { affinity_sessions: SIZED_FOR };
     const envoy = await startGateway({ ...QUIET, configuration });
     let half = 0;
@@ -52,16 +56,14 @@ describe("The memory that affinity takes", () => {
       converseBriefly(envoy, session.next(1));
       if (index + 1 === SIZED_FOR) {
         const each = bytesUsed(envoy) / SIZED_FOR;
-        context.diagnostic(
-          `${each.toFixed(0)} bytes a session at ${SIZED_FOR} sessions of two turns`,
-        );
+        print(`${each.toFixed(0)} bytes a session at ${SIZED_FOR} sessions of two turns`);
         assert.ok(each < 400, `${each} bytes a session`);
       }
       if (index + 1 === SESSIONS / 2) half = bytesUsed(envoy);
       if (index % 100 === 0) envoy.tick(20);
     }
     const all = bytesUsed(envoy);
-    context.diagnostic(`${(all / SESSIONS).toFixed(0)} bytes a session at ${SESSIONS} sessions`);
+    print(`${(all / SESSIONS).toFixed(0)} bytes a session at ${SESSIONS} sessions`);
     assert.ok(all < half * 1.2, `${half} bytes at half, ${all} at the end`);
     assert.ok(all < SIZED_FOR * 1_400);
     assertNoTrap(envoy);
@@ -90,7 +92,7 @@ describe("The memory that affinity takes", () => {
 });
 
 describe("The look-ups of a request", () => {
-  it("are nine or fewer for the median follow-up, and bounded for the worst", async (context) => {
+  it("are nine or fewer for the median follow-up, and bounded for the worst", async () => {
     const envoy = await startGateway({ ...QUIET, countHostCalls: true });
     const session = new Conversation("long");
     const reads: number[] = [];
@@ -102,12 +104,12 @@ describe("The look-ups of a request", () => {
       writes.push(used.writes);
       envoy.tick(25);
     }
-    context.diagnostic(`median follow-up: ${median(reads)} reads, ${median(writes)} writes`);
+    print(`median follow-up: ${median(reads)} reads, ${median(writes)} writes`);
     assert.ok(median(reads) <= 9, `${median(reads)} reads`);
     const cold = new Conversation("never seen");
     for (let turn = 1; turn <= 400; turn++) cold.next(turn);
     const worst = lookUps(envoy, cold);
-    context.diagnostic(`cold request of 401 turns: ${worst.reads} reads, ${worst.writes} writes`);
+    print(`cold request of 401 turns: ${worst.reads} reads, ${worst.writes} writes`);
     // Beside affinity's own (17 and 8): the fleet, what its model taught, and the shares of the gauges.
     assert.ok(worst.reads <= 17 + 4, `${worst.reads} reads`);
     assert.ok(worst.writes <= 8 + 6, `${worst.writes} writes`);
