@@ -47,6 +47,7 @@ export function fleetOptions(flags: MockGpuFlags): MockFleetOptions {
     transferGbPerS: flags.transferGbps,
     retention: { policy: flags.waitKv },
     toolRounds: flags.toolRounds,
+    seed: flags.seed,
     startDelayMs: flags.startDelayMs,
   };
 }

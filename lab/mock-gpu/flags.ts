@@ -31,6 +31,7 @@ export interface MockGpuFlags {
   transferGbps: number;
   waitKv: "lru" | "keep" | "offload" | "drop" | "adaptive";
   toolRounds: number;
+  seed: number;
   startDelayMs: number;
 }
 
@@ -54,6 +55,7 @@ function addServerFlags(command: Command): void {
     .option("--no-prompt-tokens-details", "leave cached_tokens out of usage")
     .option("--no-response-store", "keep no Responses answers")
     .option("--tool-rounds <number>", "tool calls before a text answer", wholeNumber, 0)
+    .option("--seed <number>", "another seed, other answers", wholeNumber, 0)
     .option("--start-delay-ms <ms>", "time until healthy", wholeNumber, 0);
 }
 

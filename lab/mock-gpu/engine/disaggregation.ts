@@ -45,6 +45,8 @@ export class Disaggregation {
   /** Prefills on engine `prefill`, then decodes where the fewest context tokens run. */
   submit(prefill: number, init: RequestInit, nowMs: number): PairedRequest {
     const link = this.link(prefill);
+    // Later, in the middle of an advance, nobody could be told.
+    this.cluster.engine(this.options.prefill).check(init);
     const paired = new PairedRequest(this.cluster, prefill, init.sink ?? {});
     paired.prefill = this.cluster.submit(
       prefill,

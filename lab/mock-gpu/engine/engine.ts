@@ -73,7 +73,7 @@ export class Engine implements Simulation {
    */
   submit(init: RequestInit, nowMs: number): EngineRequest {
     this.requireCaughtUp(nowMs);
-    this.refuse(init);
+    this.check(init);
     const given = init.priority ?? 0;
     const priority = this.options.highPriorityFirst ? -given : given;
     const order = this.arrivals++;
@@ -82,6 +82,24 @@ export class Engine implements Simulation {
     this.scheduler.waiting.add(request);
     this.wake(nowMs);
     return request;
+  }
+
+  /** @throws EngineRefusal where `submit` would. */
+  check(init: RequestInit): void {
+    const length = promptLength(init.prompt) + Math.max(1, init.outputTokens);
+    if (length > this.options.maxModelTokens) {
+      throw new EngineRefusal(
+        `This model's maximum context length is ${this.options.maxModelTokens} tokens. ` +
+          `However, you requested ${length} tokens.`,
+        "too-long",
+      );
+    }
+    if ((init.priority ?? 0) !== 0 && this.options.scheduling !== "priority") {
+      throw new EngineRefusal(
+        "Got priority " + String(init.priority) + " but priority scheduling is not enabled.",
+        "priority-off",
+      );
+    }
   }
 
   /** Ends a request now; a no-op when it has ended. */
@@ -133,23 +151,6 @@ export class Engine implements Simulation {
     // Within `advance` a fetch may have arrived during the step that has just ended.
     if (this.advancing || this.nextEventMs() >= nowMs) return;
     throw new Error(`Advance the engine to ${nowMs} ms before submitting at that time.`);
-  }
-
-  private refuse(init: RequestInit): void {
-    const length = promptLength(init.prompt) + Math.max(1, init.outputTokens);
-    if (length > this.options.maxModelTokens) {
-      throw new EngineRefusal(
-        `This model's maximum context length is ${this.options.maxModelTokens} tokens. ` +
-          `However, you requested ${length} tokens.`,
-        "too-long",
-      );
-    }
-    if ((init.priority ?? 0) !== 0 && this.options.scheduling !== "priority") {
-      throw new EngineRefusal(
-        "Got priority " + String(init.priority) + " but priority scheduling is not enabled.",
-        "priority-off",
-      );
-    }
   }
 
   private wake(nowMs: number): void {

@@ -10,6 +10,7 @@ import {
 } from "./answer.ts";
 import { type Conversation, type ToolCall } from "./conversation.ts";
 import { type Exchange, HttpError } from "./exchange.ts";
+import { type GpuOptions } from "./gpu.ts";
 import { isObject, type Json, objectOr, objectsOf, textOr, textOrJson } from "./json.ts";
 
 export interface Controls {
@@ -31,7 +32,7 @@ export interface Controls {
 }
 
 /** Reads the limits from the body (whatever the wire format calls them) and the wishes from both. */
-export function readControls(exchange: Exchange, body: Json, defaultToolRounds: number): Controls {
+export function readControls(exchange: Exchange, body: Json, standard: GpuOptions): Controls {
   return {
     maxTokens:
       positive(body["max_completion_tokens"]) ??
@@ -39,12 +40,12 @@ export function readControls(exchange: Exchange, body: Json, defaultToolRounds: 
       positive(body["max_tokens"]),
     minTokens: positive(body["min_tokens"]) ?? 0,
     ignoreEos: body["ignore_eos"] === true,
-    seed: typeof body["seed"] === "number" ? body["seed"] : 0,
+    seed: (standard.seed ?? 0) + (typeof body["seed"] === "number" ? body["seed"] : 0),
     choices: positive(body["n"]) ?? 1,
     outputTokens: positive(Number(exchange.header("x-mock-output-tokens"))),
     answer: readAnswer(body["mock_answer"] ?? decodeAnswer(exchange.header("x-mock-answer"))),
     outputTokenIds: readTokenIds(body["mock_output_token_ids"]),
-    toolRounds: Number(exchange.header("x-mock-tool-rounds") ?? defaultToolRounds) || 0,
+    toolRounds: Number(exchange.header("x-mock-tool-rounds") ?? standard.toolRounds) || 0,
   };
 }
 

@@ -33,6 +33,8 @@ export interface GpuOptions extends EngineOptions {
   reportZeroCached?: boolean;
   /** Keep Responses answers for `previous_response_id` (VLLM_ENABLE_RESPONSES_API_STORE); default: on. */
   responseStore?: boolean;
+  /** Another seed, other invented answers. Endpoints of one fleet need the same. */
+  seed?: number;
   /** Tool results that the model wants to see after a user message before it answers with text. */
   toolRounds?: number;
   /** Records kept by the recorder. */

@@ -23,7 +23,7 @@ function textOfPart(part: unknown): string {
   return mediaMarker(node);
 }
 
-/** Equal media give equal markers; every second character becomes a token of its own. */
+/** Equal media give equal markers; each of the padding characters is a token. */
 function mediaMarker(node: Json): string {
   // Cache markers move from call to call and are not part of the picture.
   const media = JSON.stringify({ ...node, cache_control: undefined });

@@ -35,7 +35,7 @@ export async function startAnswers(
   const faults = gpu.faults.forRequest(exchange.header("x-mock-fault"));
   if (!(await survive(gpu, exchange, faults))) return null;
   if (prompts.some(({ length }) => length === 0)) throw new HttpError(400, "The prompt is empty.");
-  const controls = readControls(exchange, body, gpu.options.toolRounds ?? 0);
+  const controls = readControls(exchange, body, gpu.options);
   if (request.compactArguments === true) compactCalls(controls);
   const shared = {
     cacheSalt: typeof body["cache_salt"] === "string" ? body["cache_salt"] : undefined,

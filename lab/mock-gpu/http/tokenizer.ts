@@ -4,9 +4,9 @@
 /** Ids below this are special tokens of the chat template; text never yields them. */
 export const FIRST_TEXT_TOKEN = 1024;
 
-const LETTERS_PER_TOKEN = 6;
+const LETTERS_PER_TOKEN = 10;
 const DIGITS_PER_TOKEN = 3;
-const MARKS_PER_TOKEN = 3;
+const MARKS_PER_TOKEN = 4;
 const BLANKS_PER_TOKEN = 12;
 
 const LETTER = 1;

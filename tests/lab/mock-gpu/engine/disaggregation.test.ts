@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Cluster } from "../../../../lab/mock-gpu/engine/cluster.ts";
 import { Disaggregation } from "../../../../lab/mock-gpu/engine/disaggregation.ts";
+import { EngineRefusal } from "../../../../lab/mock-gpu/engine/engine.ts";
 import { Log, smallEngine, tokens } from "./workbench.ts";
 
 /** 1,000 bytes a token: 1 ms a token at 1e-3 GB/s, 2 ms setup. */
@@ -82,4 +83,11 @@ test("an abort ends the request once, whichever half it is in", () => {
     assert.deepEqual(ends, [`a aborted@${atMs}`]);
     for (const engine of cluster.engines) assert.equal(engine.kvUsage, 0, `at ${atMs}`);
   }
+});
+
+test("a request that the decode pool could never finish is refused at once", () => {
+  const { cluster, fleet } = pools(1, 1);
+  const init = { prompt: { tokens: tokens(390) }, outputTokens: 20 };
+  assert.throws(() => fleet.submit(0, init, 0), EngineRefusal);
+  assert.equal(cluster.nextEventMs(), Infinity);
 });
