@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Airline conversations: complete chat-completions histories with tool calls, replayed with their real text.
 import { readJsonLines, shippedTrace } from "./data-file.ts";
+import { KEY_SPACE, KEYS_PER_SESSION } from "./keys.ts";
 import { type Chance, chance, shuffled } from "./random.ts";
 import {
   type App,
@@ -33,8 +34,6 @@ const CHARACTERS_PER_TOKEN = 4;
 const TOOL_GAP_S = 9;
 const THINK_GAP_S = 30;
 const GAP_SIGMA = 0.8;
-/** Keys of airline items, apart from those of other workloads. */
-const FIRST_KEY = 2 ** 49;
 
 export interface AirlineOptions {
   seed: number;
@@ -126,7 +125,7 @@ export function airlineSource(options: AirlineOptions): SessionSource {
       const session = sessionOf(
         conversation,
         app,
-        FIRST_KEY + index * 1000,
+        KEY_SPACE.airline + index * KEYS_PER_SESSION,
         draws,
         options.gapCapMs,
       );

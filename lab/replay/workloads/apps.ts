@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Made-up applications: each with its own system text and tools, as long as agents' really are.
 import { prose } from "../bodies/prose.ts";
+import { KEY_SPACE } from "./keys.ts";
 import type { App } from "./session.ts";
 
 const TOOL_NAMES =
@@ -10,8 +11,6 @@ const TOOL_NAMES =
 const CHARACTERS_PER_TOKEN = 4;
 /** Share of the head that is tools; the trace's sessions have 12k tokens of tools and 3k of system text. */
 const TOOL_SHARE = 0.8;
-/** First key of the apps' texts, far from those of sessions. */
-const APP_KEYS = 2 ** 50;
 
 function toolOf(name: string, key: number, characters: number): unknown {
   return {
@@ -38,7 +37,7 @@ function toolOf(name: string, key: number, characters: number): unknown {
  */
 export function madeUpApps(count: number, headTokens: number): App[] {
   return Array.from({ length: count }, (_, index) => {
-    const key = APP_KEYS + index * 64;
+    const key = KEY_SPACE.apps + index * 64;
     const characters = headTokens * CHARACTERS_PER_TOKEN;
     const perTool = (characters * TOOL_SHARE) / TOOL_NAMES.length;
     const tools = TOOL_NAMES.map((name, at) => toolOf(name, key + at, Math.round(perTool)));

@@ -2,6 +2,7 @@
 // Coding-agent sessions: sizes, gaps and prefix relations of a real trace, with text made to fit.
 import { Failure } from "../../../cli/failure.ts";
 import { readJsonLines, shippedTrace } from "./data-file.ts";
+import { KEY_SPACE, KEYS_PER_SESSION } from "./keys.ts";
 import { chance, shuffled } from "./random.ts";
 import { type App, append, type Call, type Item, itemsOf, type SessionSource } from "./session.ts";
 
@@ -21,8 +22,6 @@ export interface TraceSession {
 const GENUINE_FIRST_TOKENS = 40_000;
 /** A prefix that shrinks below this share of the matched request is a new conversation (compaction). */
 const BREAK_SHARE = 0.5;
-/** Room for keys of one session's items. */
-const KEYS_PER_SESSION = 1 << 20;
 
 export interface CodingOptions {
   seed: number;
@@ -214,7 +213,11 @@ export function codingSource(options: CodingOptions, trace = readTrace()): Sessi
       const draws = chance(options.seed, `coding-agent/${index}`);
       const source = resampler?.at(draws.uniform()) ?? order[index % order.length]!;
       const app = appAt(options.apps, draws.uniform());
-      const builder = new SessionBuilder(source, index * KEYS_PER_SESSION, options);
+      const builder = new SessionBuilder(
+        source,
+        KEY_SPACE.codingAgent + index * KEYS_PER_SESSION,
+        options,
+      );
       return { id: `${source.id}-${index}`, app, calls: builder.build() };
     },
   };

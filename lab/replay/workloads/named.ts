@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workloads by the names that `--trace` takes.
+import { existsSync } from "node:fs";
 import { Failure } from "../../../cli/failure.ts";
 import { airlineSource } from "./airline.ts";
 import { madeUpApps } from "./apps.ts";
 import { codingSource } from "./coding-agent.ts";
+import { bfclSource, latsSource, mixedSource, sharegptSource } from "./generators.ts";
 import type { SessionSource } from "./session.ts";
+import { traceFileSource } from "./trace-file.ts";
 
 export interface WorkloadOptions {
   seed: number;
@@ -38,15 +41,26 @@ const WORKLOADS: Record<string, Build> = {
       weightExponent: WEIGHT_EXPONENT,
     }),
   airline: ({ seed }) => airlineSource({ seed, gapCapMs: GAP_CAP_MS }),
+  lats: ({ seed }) => latsSource({ seed, gapCapMs: GAP_CAP_MS }),
+  bfcl: ({ seed }) => bfclSource({ seed, gapCapMs: GAP_CAP_MS }),
+  sharegpt: ({ seed }) => sharegptSource({ seed, gapCapMs: GAP_CAP_MS }),
+  mixed: (options) => workloadNamed("lats+bfcl+sharegpt", options),
 };
 
 export const WORKLOAD_NAMES: readonly string[] = Object.keys(WORKLOADS);
 
-/** @throws Failure for a name that no workload has */
-export function workloadNamed(name: string, options: WorkloadOptions): SessionSource {
+function oneWorkload(name: string, options: WorkloadOptions): SessionSource {
   const build = WORKLOADS[name];
-  if (build === undefined) {
-    throw new Failure(`--trace ${name}: neither a file nor one of ${WORKLOAD_NAMES.join(", ")}`);
-  }
-  return build(options);
+  if (build !== undefined) return build(options);
+  if (existsSync(name)) return traceFileSource(name, { seed: options.seed, gapCapMs: GAP_CAP_MS });
+  throw new Failure(`--trace ${name}: neither a file nor one of ${WORKLOAD_NAMES.join(", ")}`);
+}
+
+/**
+ * The workload of a name, of a file, or of several joined by `+`, whose sessions then come in turn.
+ * @throws Failure for a name that is neither
+ */
+export function workloadNamed(name: string, options: WorkloadOptions): SessionSource {
+  const sources = name.split("+").map((part) => oneWorkload(part, options));
+  return sources.length === 1 ? sources[0]! : mixedSource(name, sources);
 }
