@@ -27,6 +27,8 @@ const INPUT_TOKENS = hashName("input_tokens");
 const OUTPUT_TOKENS = hashName("output_tokens");
 const INPUT_TOKENS_DETAILS = hashName("input_tokens_details");
 const CACHED_TOKENS = hashName("cached_tokens");
+/** DeepSeek's own name; its prompt tokens include them. */
+const PROMPT_CACHE_HIT = hashName("prompt_cache_hit_tokens");
 const CACHE_READ = hashName("cache_read_input_tokens");
 const CACHE_CREATION = hashName("cache_creation_input_tokens");
 
@@ -235,6 +237,7 @@ export class AnswerSink extends Sink {
     const outcome = this.outcome;
     if (key == PROMPT_TOKENS) outcome.promptTokens = tokens;
     else if (key == COMPLETION_TOKENS || key == OUTPUT_TOKENS) outcome.outputTokens = tokens;
+    else if (key == PROMPT_CACHE_HIT) outcome.cachedTokens = tokens;
     else if (key == INPUT_TOKENS) this.inputTokens = tokens;
     else if (key == CACHE_READ) this.cacheReadTokens = tokens;
     else if (key == CACHE_CREATION) this.cacheCreationTokens = tokens;

@@ -13,6 +13,8 @@ export class RoutingOptions {
   decodePrice: f64 = 0.7;
   /** A session moves only to an endpoint cheaper by more than this. 1 to 3 s are alike. */
   moveGapSeconds: f64 = 2;
+  /** Gateways that send to the same endpoints and share nothing. */
+  gateways: i32 = 1;
   /** The endpoints are the prefill pool of a disaggregated fleet. */
   prefillPool: bool = false;
   /** `agentix`: prompts up to this length are balanced; 0 = where three quarters are the head. */

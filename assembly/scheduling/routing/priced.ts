@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policy `priced`, the default: first turns go where they cost least, follow-ups stay until moving pays clearly.
+import { Tier } from "../../config/options";
 import { Homes } from "../../memory/homes";
 import { Learned } from "../../memory/learned";
 import { Loads } from "../../memory/loads";
@@ -10,6 +11,7 @@ import { Estimate, returnedShare } from "./estimate";
 import { Lowest } from "./lowest";
 import { placedByEnvoy, RoutingOptions } from "./options";
 import { leaveToEnvoy, NO_INDEX, placementReason, Policy, sendTo } from "./policy";
+import { rendezvous, sessionOf } from "./rendezvous";
 
 /** A follow-up's own work delays everybody queued or decoding at its endpoint; 5 to 20 are alike. */
 const FOLLOW_UP_WORK: f64 = 10;
@@ -17,6 +19,8 @@ const FOLLOW_UP_WORK: f64 = 10;
 const COMMITTED_PRICE: f64 = 0.3;
 /** In a prefill pool a move also displaces KV that no tier returns. */
 const DISPLACEMENT: f64 = 20;
+/** What one of several gateways believes may be stale: it moves a session practically never. */
+const BLIND_GAP_SECONDS: f64 = 20;
 /** Without a tier a session moves at most once in this time. */
 const MOVE_WINDOW_MS: f64 = 60_000;
 
@@ -28,6 +32,10 @@ const MOVE_WINDOW_MS: f64 = 60_000;
  *     cold:       argmin w1 q_i + own(i) + D f_i + 0.3 rho r_i
  *     follow-up:  v(i) = w1 q_i + 10 own(i) + D f_i          prefill pool: + 20 (1 - G) w1 (L - held(i))
  *                 moves from home j to argmin v only if v < v(j) - 2 s and the last move is 60 s (1 - G) ago
+ *
+ * One of several gateways that share nothing (and no complete tier) cannot see who serves a session that is new to
+ * it: cold requests then go to the session's rendezvous endpoint, and the gap is 20 s. Another gateway's load is
+ * never guessed from one's own.
  *
  * Source: own, the best of 23 policies in a simulated comparison; the constants without a unit hold in all its cells.
  */
@@ -61,7 +69,16 @@ export class Priced extends Policy {
       leaveToEnvoy(request, reason, decision);
       return;
     }
-    this.send(this.cheapestPlace(homes, loads, chance), reason, request, loads, decision);
+    // A sample of a large fleet need not hold the session's rendezvous endpoint.
+    const session = this.isBlind && !loads.sampled ? sessionOf(request) : 0;
+    const row =
+      session != 0 ? rendezvous(session, loads) : this.cheapestPlace(homes, loads, chance);
+    this.send(row, reason, request, loads, decision);
+  }
+
+  /** Other gateways serve the same sessions, and a miss is not cheap. */
+  private get isBlind(): bool {
+    return this.options.gateways > 1 && this.options.tier != Tier.Full;
   }
 
   private cheapestPlace(homes: Homes, loads: Loads, chance: u64): i32 {
@@ -93,9 +110,9 @@ export class Priced extends Policy {
     const home = this.estimate.home;
     this.lowest.reset(chance);
     for (let i = 0; i < loads.count; i++) this.lowest.offer(i, this.followCost(i, loads));
+    const gap = this.isBlind ? BLIND_GAP_SECONDS : this.options.moveGapSeconds;
     const stays =
-      this.lowest.cost + this.options.moveGapSeconds >= this.followCost(home, loads) ||
-      this.movedLately(homes, nowMs);
+      this.lowest.cost + gap >= this.followCost(home, loads) || this.movedLately(homes, nowMs);
     if (stays) this.send(home, Reason.Home, request, loads, decision);
     else this.send(this.lowest.index, Reason.Migrate, request, loads, decision);
   }

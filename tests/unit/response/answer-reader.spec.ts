@@ -118,6 +118,13 @@ describe("chat completions, not streamed", () => {
     expect(read(Dialect.Chat, JSON, body)).toBe("byte - complete finish=2 usage=100/96/20 id");
   });
 
+  it("know DeepSeek's name for cached tokens", () => {
+    const body =
+      '{"id":"c","usage":{"prompt_tokens":100,"completion_tokens":2,"prompt_cache_hit_tokens":64,' +
+      '"prompt_cache_miss_tokens":36}}';
+    expect(read(Dialect.Chat, JSON, body)).toBe("byte - complete finish=0 usage=100/64/2 id");
+  });
+
   it("keep what a cut answer has told, but are not complete", () => {
     const body = '{"id":"c","choices":[{"finish_reason":"stop"}],"usage":{"prompt_tokens":100';
     expect(read(Dialect.Chat, JSON, body)).toBe("byte - cut finish=1 usage=-1/-1/-1 id");

@@ -138,3 +138,38 @@ describe("priced, with a home", () => {
     expect(scene.pick(priced(scene))).toBe(10);
   });
 });
+
+describe("priced, in one of several gateways that share nothing", () => {
+  it("sends what it does not know where every gateway would, whatever its own slots", () => {
+    const here = new Scene(4, 8_000);
+    const there = new Scene(4, 8_000);
+    for (let i = 0; i < 4; i++) there.loads.endpoints[i] = here.loads.endpoints[3 - i];
+    here.options.gateways = 2;
+    there.options.gateways = 2;
+    there.load(0, 90_000, 90_000).load(2, 90_000, 90_000);
+    there.request.turn = 7;
+    const counts = new StaticArray<i32>(4);
+    for (let session = 1; session <= 400; session++) {
+      here.request.session = <u64>session;
+      there.request.session = <u64>session;
+      const row = here.pick(priced(here)) - 10;
+      expect(there.pick(priced(there)) - 10).toBe(3 - row);
+      counts[row] += 1;
+    }
+    for (let i = 0; i < 4; i++) expect(counts[i]).toBeGreaterThan(70);
+    expect(here.decision.reason).toBe(Reason.FirstTurn);
+    expect(there.decision.reason).toBe(Reason.Cold);
+  });
+
+  it("practically never moves a session, unless a tier is complete", () => {
+    // elsewhere 28.5 s; the home costs 1.0 s and its queue
+    const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 450_000);
+    scene.options.gateways = 2;
+    expect(scene.pick(priced(scene))).toBe(10);
+    scene.load(0, 480_000);
+    expect(scene.pick(priced(scene))).toBe(11);
+    scene.load(0, 80_000);
+    scene.options.tier = Tier.Full;
+    expect(scene.pick(priced(scene))).toBe(11);
+  });
+});

@@ -22,7 +22,10 @@ export class Scene {
   constructor(endpoints: i32, promptTokens: u32) {
     this.loads.count = endpoints;
     this.loads.complete = true;
-    for (let i = 0; i < endpoints; i++) this.loads.slots[i] = 10 + i;
+    for (let i = 0; i < endpoints; i++) {
+      this.loads.slots[i] = 10 + i;
+      this.loads.endpoints[i] = 0x9e3779b97f4a7c15 * <u64>(i + 1);
+    }
     this.request.turn = 1;
     this.request.promptTokens = promptTokens;
   }
