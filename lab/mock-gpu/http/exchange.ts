@@ -78,7 +78,7 @@ export class Exchange {
     return Array.isArray(value) ? value[0] : value;
   }
 
-  /** Runs when the client goes away before the response is complete. */
+  /** Runs when the exchange ends before the response is complete. */
   onLeave(listener: () => void): void {
     this.leaveListeners.push(listener);
   }
@@ -131,14 +131,16 @@ export class Exchange {
   /** Cuts the connection in the middle of whatever was being sent. */
   reset(): void {
     if (this.ended) return;
-    this.seal("reset");
-    const socket = this.request.socket;
-    socket.resetAndDestroy();
+    this.leave("reset");
+    this.request.socket.resetAndDestroy();
   }
 
   private closed(): void {
-    if (this.ended) return;
-    this.seal("client_abort");
+    if (!this.ended) this.leave("client_abort");
+  }
+
+  private leave(outcome: "client_abort" | "reset"): void {
+    this.seal(outcome);
     for (const listener of this.leaveListeners) listener();
   }
 

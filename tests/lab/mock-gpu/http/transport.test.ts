@@ -131,7 +131,7 @@ test("a client that leaves frees its place", async () => {
 
 test("statuses, stalls and resets happen on demand, for one request or for the next few", async () => {
   await withGpu({}, async (gpu) => {
-    const stream = chatBody({ stream: true, max_tokens: 30 });
+    const stream = chatBody({ stream: true, max_tokens: 50_000, ignore_eos: true });
     const fault = (plan: string): Record<string, string> => ({ "x-mock-fault": plan });
     assert.equal((await post(gpu, CHAT, chatBody(), fault("status=429"))).status, 429);
     assert.equal((await post(gpu, CHAT, chatBody())).status, 200);
