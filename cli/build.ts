@@ -49,15 +49,25 @@ function stampOf(output: string): string {
   return `${output}.sources`;
 }
 
-async function compile(what: string, output: string, digest: string, args: string[]) {
+/** @param output path of the module below the package root */
+async function compile(
+  what: string,
+  output: string,
+  digest: string,
+  args: string[],
+): Promise<void> {
   process.stderr.write(`smetric-envoy: compiling ${what} ...\n`);
   mkdirSync(fromRoot("build"), { recursive: true });
   const { default: asc } = await import("assemblyscript/asc");
-  const { error, stderr } = await asc.main([...args, "--baseDir", fromRoot(".")]);
+  // Others may load the module meanwhile: it appears under its name only when it is whole.
+  const unfinished = `${output}.${process.pid}`;
+  const fixed = ["--baseDir", fromRoot("."), "--outFile", unfinished];
+  const { error, stderr } = await asc.main([...args, ...fixed]);
   const messages = stderr.toString();
   if (messages) process.stderr.write(messages);
   if (error) throw new Failure(`${what} does not compile: ${error.message}`);
-  writeFileSync(stampOf(output), digest);
+  renameSync(fromRoot(unfinished), fromRoot(output));
+  writeFileSync(stampOf(fromRoot(output)), digest);
 }
 
 /**
@@ -67,11 +77,11 @@ async function compile(what: string, output: string, digest: string, args: strin
  */
 export async function buildFilter(target: FilterTarget = "release"): Promise<string> {
   const output = fromRoot(OUTPUT[target]);
-  if (!existsSync(fromRoot("assembly"))) return output; // An installed package ships the module.
+  if (!existsSync(fromRoot("assembly", "index.ts"))) return output; // An installed package ships the module.
   const digest = digestSources();
   if (isFresh(output, digest)) return output;
   const args = ["assembly/index.ts", "--config", "asconfig.json", "--target", target];
-  await compile(`the filter (${target})`, output, digest, args);
+  await compile(`the filter (${target})`, OUTPUT[target], digest, args);
   return output;
 }
 
@@ -91,10 +101,10 @@ export async function buildReader(): Promise<string> {
   if (isFresh(output, digest)) return output;
   const config = JSON.parse(readFileSync(fromRoot("asconfig.json"), "utf8")) as CompilerConfig;
   const { optimizeLevel, shrinkLevel } = config.targets.release;
-  const args = [READER_ENTRY, "--config", "none", "--outFile", READER_OUTPUT];
+  const args = [READER_ENTRY, "--config", "none"];
   args.push("--runtime", config.options.runtime, "--converge", "--noAssert");
   args.push("--optimizeLevel", `${optimizeLevel}`, "--shrinkLevel", `${shrinkLevel}`);
   for (const feature of config.options.enable) args.push("--enable", feature);
-  await compile("the request reader", output, digest, args);
+  await compile("the request reader", READER_OUTPUT, digest, args);
   return output;
 }

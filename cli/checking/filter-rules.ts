@@ -3,20 +3,26 @@
 import { type Chain, ENDPOINT_HEADER } from "./chain.ts";
 import { error, type Finding, warning } from "./finding.ts";
 import { at, isType, type Node, textAt } from "./node.ts";
+import type { CheckedOptions } from "./options-check.ts";
 
 function indexOfType(chain: Chain, message: string): number {
   return chain.filters.findIndex((filter) => isType(filter["typed_config"], message));
 }
 
-function checkFlag({ plugin, options, where }: Chain): Finding[] {
-  if (options.mode !== "route" || options.steering === "filter-state") return [];
+/** Whether the filter must hold headers until it has read the body. */
+export function holdsHeaders({ mode, steering }: CheckedOptions): boolean {
+  return mode === "route" && steering !== "filter-state";
+}
+
+function checkFlag(plugin: Node, options: CheckedOptions, where: string): Finding[] {
+  if (!holdsHeaders(options)) return [];
   if (plugin["allow_on_headers_stop_iteration"] === true) return [];
   const message =
     "allow_on_headers_stop_iteration is not set: the filter never sees a body before the headers have gone (Envoy 1.35 or newer)";
   return [error(where, message)];
 }
 
-function checkFailurePolicy({ plugin, where }: Chain): Finding[] {
+function checkFailurePolicy(plugin: Node, where: string): Finding[] {
   const policy = textAt(plugin, "failure_policy");
   if (policy === "FAIL_RELOAD") return [];
   if (policy === "FAIL_OPEN") {
@@ -72,9 +78,14 @@ function checkFilterState(chain: Chain): Finding[] {
   return [error(where, message)];
 }
 
+/** Rules about the filter's own plugin configuration. */
+export function checkPlugin(plugin: Node, options: CheckedOptions, where: string): Finding[] {
+  return [...checkFlag(plugin, options, where), ...checkFailurePolicy(plugin, where)];
+}
+
 /** All rules about filters. */
 export function checkFilters(chain: Chain): Finding[] {
-  return [checkFlag, checkFailurePolicy, checkObserve, checkPin, checkFilterState].flatMap((rule) =>
-    rule(chain),
-  );
+  const { plugin, options, where } = chain;
+  const others = [checkObserve, checkPin, checkFilterState].flatMap((rule) => rule(chain));
+  return [...checkPlugin(plugin, options, where), ...others];
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules about limits and timeouts that are too small for prompts and generations.
 import type { Chain } from "./chain.ts";
+import { holdsHeaders } from "./filter-rules.ts";
 import { type Finding, warning } from "./finding.ts";
 import { at, durationMsAt, isType, numberAt, textAt } from "./node.ts";
 
@@ -21,8 +22,7 @@ function hasBufferInFront({ filters, position }: Chain): boolean {
 
 function checkBodyLimits(chain: Chain): Finding[] {
   const { options, listener, manager, where, routes } = chain;
-  const holds = options.mode === "route" && options.steering !== "filter-state";
-  if (!holds || hasBufferInFront(chain)) return [];
+  if (!holdsHeaders(options) || hasBufferInFront(chain)) return [];
   const cap = options.holdCapBytes;
   const findings: Finding[] = [];
   const complain = (place: string, name: string, bytes: number): void => {

@@ -277,14 +277,60 @@ test("the value of a secret is not repeated", () => {
   assert.doesNotMatch(findings[0]?.message ?? "", /secret\\u0000|"secret/);
 });
 
-test("configurations inside manifests are checked", () => {
-  const manifest = [
-    "apiVersion: extensions.istio.io/v1alpha1",
-    "kind: WasmPlugin",
-    "metadata: { name: smetric }",
-    "spec: { pluginConfig: { mode: observing } }",
-  ].join("\n");
-  const { kind, findings } = checkText(manifest);
-  assert.equal(kind, "manifests");
-  assert.match(findings[0]?.message ?? "", /^mode: "observing" is not allowed/);
-});
+interface ManifestTrap {
+  what: string;
+  manifest: object;
+  says: RegExp;
+}
+
+const MANIFEST_TRAPS: ManifestTrap[] = [
+  {
+    what: "a wrong option in a WasmPlugin",
+    manifest: { kind: "WasmPlugin", spec: { pluginConfig: { mode: "observing" } } },
+    says: /^mode: "observing" is not allowed/,
+  },
+  {
+    what: "a WasmPlugin that is to route",
+    manifest: { kind: "WasmPlugin", spec: { failStrategy: "FAIL_OPEN", pluginConfig: {} } },
+    says: /^a WasmPlugin cannot set allow_on_headers_stop_iteration/,
+  },
+  {
+    what: "a WasmPlugin that fails closed",
+    manifest: { kind: "WasmPlugin", spec: { pluginConfig: { mode: "observe" } } },
+    says: /^failStrategy is FAIL_CLOSE/,
+  },
+  {
+    what: "an EnvoyExtensionPolicy that nothing patches",
+    manifest: { kind: "EnvoyExtensionPolicy", spec: { wasm: [{ name: "smetric" }] } },
+    says: /^no EnvoyPatchPolicy in this file sets/,
+  },
+  {
+    what: "an EnvoyFilter without the header-stop flag",
+    manifest: {
+      kind: "EnvoyFilter",
+      spec: { value: { root_id: "smetric", failure_policy: "FAIL_RELOAD", vm_config: {} } },
+    },
+    says: /^allow_on_headers_stop_iteration is not set/,
+  },
+  {
+    what: "a bootstrap without the filter in a ConfigMap",
+    manifest: { kind: "ConfigMap", data: { "envoy.yaml": readBootstrap("baseline") } },
+    says: /^no HTTP chain holds the filter/,
+  },
+];
+
+for (const { what, manifest, says } of MANIFEST_TRAPS) {
+  test(`check finds ${what}`, () => {
+    const text = stringify({
+      apiVersion: "example/v1",
+      metadata: { name: "smetric" },
+      ...manifest,
+    });
+    const { kind, findings } = checkText(text);
+    assert.equal(kind, "manifests");
+    assert.ok(
+      findings.some(({ message }) => says.test(message)),
+      `found only: ${findings.map(({ message }) => message).join("; ") || "nothing"}`,
+    );
+  });
+}

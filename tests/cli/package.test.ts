@@ -26,7 +26,8 @@ function npm(...args: string[]): void {
 
 /** Runs the installed command line in the temporary folder. */
 function smetric(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  const { SMETRIC_ROOT: _, ...env } = process.env;
+  const env = { ...process.env };
+  delete env["SMETRIC_ROOT"];
   const launcher = join(installed, "cli", "smetric-envoy.mjs");
   const result = spawnSync(process.execPath, [launcher, ...args], { cwd: folder, env });
   return {
