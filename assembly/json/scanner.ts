@@ -244,6 +244,7 @@ export class Scanner {
       token.bytes = size;
       token.text = p;
       token.textBytes = size;
+      token.escapes = 0;
       countShortWide(token, bytes, size);
       this.endText(close + 1, isKey);
       return close + 1;

@@ -30,6 +30,8 @@ export class Token {
   /** How many of these bytes belong to characters outside ASCII, and how many such characters there are. */
   wideBytes: u32 = 0;
   wideCharacters: u32 = 0;
+  /** Escapes that its canonical form has: how much of it is code, or JSON in a text. */
+  escapes: u32 = 0;
 
   /** Decoded bytes of a key or text, where it was wanted or is short (`textBytes` 0 and `bytes` > 0: not kept). */
   text: usize = 0;

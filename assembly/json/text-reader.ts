@@ -286,6 +286,7 @@ export class TextReader {
     token.bytes = this.bytes - this.surplus;
     token.wideBytes = this.wideBytes;
     token.wideCharacters = this.wideCharacters;
+    token.escapes = this.surplus;
     this.sink.piece(token);
   }
 
@@ -309,6 +310,7 @@ export class TextReader {
     token.bytes = total - this.surplus;
     token.wideBytes = this.wideBytes;
     token.wideCharacters = this.wideCharacters;
+    token.escapes = this.surplus;
     token.textBytes = 0;
     if (this.keep) {
       this.kept.append(address, size);

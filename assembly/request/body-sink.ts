@@ -26,6 +26,11 @@ const AUDIO_TOKENS: u32 = 500;
 const VIDEO_TOKENS: u32 = 4_000;
 const FILE_TOKENS: u32 = 2_000;
 
+/** Markers and names around a tool call. */
+const CALL_TOKENS: u32 = 10;
+/** Quotes, colon and comma around a member of printed JSON. */
+const PRINTED_MEMBER_TOKENS: u32 = 3;
+
 const KEY_ROLE = hashName("role");
 const KEY_CONTENT = hashName("content");
 const KEY_TEXT = hashName("text");
@@ -102,6 +107,7 @@ export class BodySink extends Sink {
     this.frame = frame;
     frame.open(place, isArray, child);
     if (place == Place.Item) this.beginItem();
+    else if (place == Place.Call) this.counting.extraTokens += CALL_TOKENS;
     else if (place == Place.Part) frame.before.copyFrom(this.counting);
     else if (place == Place.Prompt && !isArray) this.prompt.isBatch = true;
     else if (place == Place.PromptToken) this.prompt.isBatch = true;
@@ -159,7 +165,7 @@ export class BodySink extends Sink {
     }
     frame.key = token.hash;
     if (frame.isUniform) {
-      if (frame.isOrdered) this.counting.addText(token);
+      if (frame.isOrdered) this.countPrintedKey(token);
       frame.child = frame.place;
       return;
     }
@@ -312,12 +318,14 @@ export class BodySink extends Sink {
     const grammar = this.format.grammar;
     const mark = grammar.markOfText(Place.ItemType, token.hash, token.text, token.textBytes);
     this.type = mark;
+    if (mark == Mark.Model) this.counting.extraTokens += CALL_TOKENS;
     if (mark != Mark.Message) frame.give(token.hash, false);
   }
 
   private takePartType(frame: Frame, hash: u64): void {
     const mark = this.format.grammar.markOf(Place.PartType, hash);
     frame.mark = mark;
+    if (mark == Mark.GeneratedPart) this.counting.extraTokens += CALL_TOKENS;
     if (mark == Mark.GeneratedPart || mark == Mark.ReasoningPart) this.generated = true;
     if (mark != Mark.TextPart) frame.give(hash, false);
   }
@@ -465,6 +473,12 @@ export class BodySink extends Sink {
     const bit: u64 = (<u64>1) << (<u64>place);
     if ((frame.seen & bit) != 0) this.ambiguous = true;
     frame.seen |= bit;
+  }
+
+  /** Keys of printed JSON are text, too. */
+  private countPrintedKey(token: Token): void {
+    this.counting.addText(token);
+    this.counting.extraTokens += PRINTED_MEMBER_TOKENS;
   }
 
   private countMedia(place: Place): void {

@@ -3,12 +3,14 @@
 import { fold } from "../hash/mix";
 import { Token } from "../json/sink";
 import { MAX_HEAD_PIECES, Request } from "./request";
-import { Tally, textTokens } from "./tally";
+import { Tally } from "./tally";
 
 export class HeadSection {
   hash: u64 = 0;
   readonly tally: Tally = new Tally();
 
+  /** The tally at a piece of the text at hand. */
+  private readonly reached: Tally = new Tally();
   private pieces: i32 = 0;
   /** Hash of the section up to a piece, and its estimated tokens. */
   private readonly hashes: StaticArray<u64> = new StaticArray<u64>(MAX_HEAD_PIECES);
@@ -36,8 +38,10 @@ export class HeadSection {
 
   /** A long text of the section has come to another piece; none of it is in the tally. */
   addPiece(token: Token): void {
-    const tokens = textTokens(token.bytes, token.wideBytes, token.wideCharacters);
-    this.keep(fold(this.hash, token.hash), this.tally.tokens + tokens);
+    const reached = this.reached;
+    reached.copyFrom(this.tally);
+    reached.addText(token);
+    this.keep(fold(this.hash, token.hash), reached.tokens);
   }
 
   /** Appends the pieces to those of the sections in front, all of which `before` is the hash of. */
