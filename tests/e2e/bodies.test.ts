@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { send, sendByteByByte, sendHttp2, type Reply, type SendOptions } from "./harness/client.ts";
 import { sha256, type Exchange } from "./harness/endpoint.ts";
 import { startFleet, type Fleet } from "./harness/fleet.ts";
-import { on, WAYS, writesDecisionHeaders } from "./harness/ways.ts";
+import { forwardsTrailers, on, WAYS, writesDecisionHeaders } from "./harness/ways.ts";
 
 type Sender = (url: string, body: string, options?: SendOptions) => Promise<Reply>;
 
@@ -74,7 +74,7 @@ for (const way of WAYS) {
     await t.test("with HTTP/1 trailers", async () => {
       const reply = await send(url, body, { chunkBytes: 9_001, trailers: { "x-checksum": "abc" } });
       const exchange = assertUntouched(fleet, reply, body);
-      assert.equal(exchange.trailers["x-checksum"], "abc");
+      assert.equal(exchange.trailers["x-checksum"], forwardsTrailers(way) ? "abc" : undefined);
       assertTurn(exchange, "2");
     });
     await t.test("with HTTP/2 trailers", async () => {
@@ -83,7 +83,7 @@ for (const way of WAYS) {
         await sendHttp2(url, body, { trailers: { "x-checksum": "abc" } }),
         body,
       );
-      assert.equal(exchange.trailers["x-checksum"], "abc");
+      assert.equal(exchange.trailers["x-checksum"], forwardsTrailers(way) ? "abc" : undefined);
       assertTurn(exchange, "2");
     });
     await t.test("after Expect: 100-continue", async () => {

@@ -91,7 +91,7 @@ for (const way of WAYS) {
     await lost.stop();
     await assertMovedForGood(fleet, sessions, homes, lost);
     const name = "cluster.llm.outlier_detection.ejections_active";
-    assert.equal((await fleet.envoy.stats(`^${name}$`))[name], 1);
+    await until("it is ejected", async () => (await fleet.envoy.stats(`^${name}$`))[name] === 1);
     await lost.start();
     const settled = await takeTurns(fleet, sessions, "back again");
     assert.equal(settled.includes(lost.address), false);

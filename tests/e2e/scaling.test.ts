@@ -37,9 +37,9 @@ class Discovery {
   }
 }
 
-async function members(fleet: Fleet): Promise<number | undefined> {
-  const name = "cluster.llm.membership_healthy";
-  return (await fleet.envoy.stats(`^${name}$`))[name];
+async function clusterStat(fleet: Fleet, name: string): Promise<number> {
+  const stat = `cluster.llm.${name}`;
+  return (await fleet.envoy.stats(`^${stat}$`))[stat] ?? 0;
 }
 
 async function takeTurns(fleet: Fleet, sessions: Conversation[]): Promise<string[]> {
@@ -58,12 +58,20 @@ function sessionsOf(name: string, count: number): Conversation[] {
 
 /** Moves the fleet to `next`; what is left out dies. */
 async function scale(fleet: Fleet, discovery: Discovery, next: Endpoint[]): Promise<void> {
+  const updates = await clusterStat(fleet, "update_success");
+  for (const endpoint of next) await endpoint.start();
   discovery.announce(next);
+  await until("the update is read", async () => {
+    return (await clusterStat(fleet, "update_success")) > updates;
+  });
   await Promise.all(
     fleet.endpoints.filter((endpoint) => !next.includes(endpoint)).map((lost) => lost.stop()),
   );
-  for (const endpoint of next) await endpoint.start();
-  await until("Envoy follows", async () => (await members(fleet)) === next.length);
+  // A removed endpoint stays a member until its health check fails.
+  await until("Envoy follows", async () => {
+    const total = await clusterStat(fleet, "membership_total");
+    return total === next.length && (await clusterStat(fleet, "membership_healthy")) === total;
+  });
 }
 
 async function startDiscovered(

@@ -23,6 +23,16 @@ export function writesDecisionHeaders(way: Way): boolean {
   return way.bootstrap !== "filter-state";
 }
 
+/** The buffer filter sets a content length, and HTTP/1 requests with a length have no trailers. */
+export function forwardsTrailers(way: Way): boolean {
+  return way.bootstrap === "pin" || way.bootstrap === "override-host";
+}
+
+/** Behind a buffer filter the filter never sees a request whose client leaves before its body is complete. */
+export function seesEveryRequest(way: Way): boolean {
+  return way.bootstrap !== "pin-buffered";
+}
+
 /** `override_host` chooses an endpoint whatever its health. */
 export function honoursHealth(way: Way): boolean {
   return way.bootstrap !== "override-host";
