@@ -7,9 +7,7 @@ import { type Gpu } from "./gpu.ts";
 /** GET: records with a serial of at least `?since=`; DELETE: forgets them. */
 export function debugRequests(gpu: Gpu, exchange: Exchange): void {
   const since = Number(exchange.url.searchParams.get("since") ?? 0);
-  const requests = gpu.recorder.requests.filter(
-    (record) => record.serial >= since && !record.path.startsWith("/debug/"),
-  );
+  const requests = gpu.recorder.requests.filter(({ serial }) => serial >= since);
   if (exchange.request.method === "DELETE") gpu.recorder.clear();
   exchange.sendJson(200, { endpoint: gpu.name, total: gpu.recorder.total, requests });
 }

@@ -33,6 +33,8 @@ export interface RequestRecord {
   e2e_ms: number | null;
 }
 
+const OPERATIONAL = /^\/(health|metrics|ping|load|debug)\b/;
+
 const DEFAULT_LIMIT = 20_000;
 
 /** A ring: the oldest record goes when the limit is reached. */
@@ -57,6 +59,8 @@ export class Recorder {
   }
 
   add(record: Omit<RequestRecord, "serial">): RequestRecord {
+    // Health checks and scrapes come every second and would push out what matters.
+    if (OPERATIONAL.test(record.path)) return { serial: -1, ...record };
     const entry = { serial: this.serial++, ...record };
     this.records.push(entry);
     if (this.records.length > this.limit * 1.1) this.records = this.records.slice(-this.limit);
