@@ -180,6 +180,8 @@ function addLabCommands(cli: Command): void {
       "genuine",
     )
     .option("--speedup <s>", "simulated seconds per second on a real Envoy", "12")
+    .option("--pd <p:d>", "a disaggregated fleet: endpoints that prefill, and engines that decode")
+    .option("--seeds <n>", "repeat with this many seeds and report the means", "1")
     .option("--gateways <n>", "gateways that share nothing, in virtual time", "1")
     .option("--seed <n>", "seed of everything random", "1")
     .option("--json <file>", "write configuration and all measures to a file")

@@ -3,9 +3,18 @@
 import { writeFileSync } from "node:fs";
 import type { Driver, FleetPlan, Watcher } from "../../lab/replay/drivers/driver.ts";
 import { EnvoyDriver } from "../../lab/replay/drivers/envoy/envoy-driver.ts";
-import { VirtualDriver } from "../../lab/replay/drivers/virtual/virtual-driver.ts";
+import { FILTER_POLICIES, VirtualDriver } from "../../lab/replay/drivers/virtual/virtual-driver.ts";
 import { type Measures, measure } from "../../lab/replay/measures/measures.ts";
 import { buildPlan, type LoadPlan } from "../../lab/replay/plan.ts";
+import { renderHtml } from "../../lab/replay/report/html.ts";
+import {
+  type ArmReport,
+  armReport,
+  compareWithBest,
+  type Report,
+  snakeCase,
+  spreadNote,
+} from "../../lab/replay/report/report.ts";
 import { renderTable } from "../../lab/replay/report/table.ts";
 import { workloadNamed } from "../../lab/replay/workloads/named.ts";
 import type { SessionSource } from "../../lab/replay/workloads/session.ts";
@@ -33,7 +42,9 @@ export interface ReplayOptions {
   tokenScale: string;
   starts: string;
   speedup: string;
+  pd?: string;
   gateways: string;
+  seeds: string;
   seed: string;
   json?: string;
   html?: string;
@@ -50,9 +61,25 @@ function oneOf<T extends string>(flag: string, value: string, allowed: readonly 
   throw new Failure(`--${flag} ${value}: allowed are ${allowed.join(", ")}`);
 }
 
+/** `--pd 4:8`: four endpoints that prefill and eight that decode; otherwise `--endpoints` that do both. */
+function poolsOf(
+  options: ReplayOptions,
+  driver: "envoy" | "virtual",
+): Pick<FleetPlan, "endpoints" | "decodeEndpoints"> {
+  if (options.pd === undefined) {
+    return { endpoints: wholeNumber("endpoints", options.endpoints, 1, 1024), decodeEndpoints: 0 };
+  }
+  if (driver === "envoy") throw new Failure("--pd: only --driver virtual has pools");
+  const [prefill = "", decode = ""] = options.pd.split(":");
+  return {
+    endpoints: wholeNumber("pd", prefill, 1, 1024),
+    decodeEndpoints: wholeNumber("pd", decode, 1, 1024),
+  };
+}
+
 function fleetOf(options: ReplayOptions, driver: "envoy" | "virtual"): FleetPlan {
   const preset = oneOf<PresetName>("preset", options.preset, PRESET_NAMES);
-  const endpoints = wholeNumber("endpoints", options.endpoints, 1, 1024);
+  const { endpoints, decodeEndpoints } = poolsOf(options, driver);
   const kvTokens = wholeNumber(
     "kv-tokens",
     options.kvTokens ?? String(PRESETS[preset].kvTokens),
@@ -66,6 +93,7 @@ function fleetOf(options: ReplayOptions, driver: "envoy" | "virtual"): FleetPlan
   const blockText = options.blockTokens ?? BLOCK_TOKENS[driver];
   return {
     endpoints,
+    decodeEndpoints,
     preset,
     kvTokens,
     blockTokens: wholeNumber("block-tokens", blockText, 1, 4096),
@@ -131,39 +159,87 @@ class Progress implements Watcher {
   sessionFinished(): void {}
 }
 
+/** One arm with one seed. */
+async function playArm(
+  arm: string,
+  seed: number,
+  options: ReplayOptions,
+  setup: Setup,
+): Promise<Measures> {
+  const { driver, fleet, load, minutes, stop } = setup;
+  const plan = buildPlan(sourceOf(options, seed), { fleet, load, minutes, seed });
+  const startedAt = performance.now();
+  const watcher = new Progress(arm, plan.limitMs);
+  const run = await driver.run(arm, plan, watcher, stop).catch((error: unknown) => {
+    throw stop.aborted ? stop.reason : error;
+  });
+  const seconds = (performance.now() - startedAt) / 1000;
+  const speed = driver.speed?.() ?? "";
+  say(`${arm}, seed ${seed}: ${run.records.length} calls in ${seconds.toFixed(1)} s${speed}`);
+  return measure(run);
+}
+
+interface Setup {
+  driver: Driver;
+  fleet: FleetPlan;
+  load: LoadPlan;
+  minutes: number;
+  stop: AbortSignal;
+}
+
+async function playAll(
+  arms: readonly string[],
+  seeds: readonly number[],
+  options: ReplayOptions,
+  setup: Setup,
+): Promise<ArmReport[]> {
+  const reports: ArmReport[] = [];
+  for (const arm of arms) {
+    const bySeed: Measures[] = [];
+    for (const seed of seeds) bySeed.push(await playArm(arm, seed, options, setup));
+    reports.push(armReport(bySeed));
+  }
+  return reports;
+}
+
+/** What the numbers rest on: capacity, what engines do, and each filter arm against the best other one. */
+function notesOf(source: SessionSource, fleet: FleetPlan, arms: readonly ArmReport[]): string[] {
+  const tier =
+    fleet.globalTokens === 0
+      ? "no global KV tier"
+      : `a global KV tier of ${fleet.globalTokens} tokens at ${fleet.globalGbps} GB/s for all`;
+  const engine = `${fleet.kvTokens} KV tokens an endpoint, ${tier}; prefix caching and chunked prefill are on`;
+  const isOurs = (name: string): boolean => name === "filter" || FILTER_POLICIES.includes(name);
+  const spread = spreadNote(arms);
+  return [
+    ...source.notes,
+    engine,
+    ...(spread === null ? [] : [spread]),
+    ...compareWithBest(arms, isOurs),
+  ];
+}
+
 export async function replay(options: ReplayOptions): Promise<void> {
   const driverName = oneOf("driver", options.driver, ["envoy", "virtual"] as const);
   const arms = options.policies.split(",").map((name) => name.trim());
-  const seed = wholeNumber("seed", options.seed, 0);
+  const firstSeed = wholeNumber("seed", options.seed, 0);
+  const seedCount = wholeNumber("seeds", options.seeds, 1, 100);
+  const seeds = Array.from({ length: seedCount }, (_, index) => firstSeed + index);
   const minutes = number("minutes", options.minutes, 0.01);
   const fleet = fleetOf(options, driverName);
   const load = loadOf(options);
-  const source = sourceOf(options, seed);
-  const driver = await driverOf(driverName, options);
-  const stop = interruption();
+  const source = sourceOf(options, firstSeed);
   for (const note of source.notes) say(note);
-  const results: Measures[] = [];
-  for (const arm of arms) {
-    const plan = buildPlan(source, { fleet, load, minutes, seed });
-    const startedAt = performance.now();
-    const watcher = new Progress(arm, plan.limitMs);
-    const run = await driver.run(arm, plan, watcher, stop.signal).catch((error: unknown) => {
-      throw stop.signal.aborted ? stop.signal.reason : error;
-    });
-    const seconds = (performance.now() - startedAt) / 1000;
-    say(`${arm}: ${run.records.length} calls in ${seconds.toFixed(1)} s${driver.speed?.() ?? ""}`);
-    results.push(measure(run));
-  }
-  const config = { driver: driverName, trace: source.name, seed, minutes, ...load, ...fleet };
-  console.log(renderTable(`${source.name}, ${fleet.endpoints} endpoints, seed ${seed}`, results));
+  const driver = await driverOf(driverName, options);
+  const stop = interruption().signal;
+  const reports = await playAll(arms, seeds, options, { driver, fleet, load, minutes, stop });
+  const notes = notesOf(source, fleet, reports);
+  const config = { driver: driverName, trace: source.name, seeds, minutes, ...load, ...fleet };
+  console.log(renderTable(`${source.name}, ${fleet.endpoints} endpoints`, reports));
+  for (const note of notes) console.log(note);
+  const report: Report = { config: snakeCase(config), notes, arms: reports };
   if (options.json !== undefined) {
-    const report = { config: snakeCase(config), arms: results };
     writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
   }
-}
-
-function snakeCase(config: object): Record<string, unknown> {
-  const name = (key: string): string =>
-    key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.fromEntries(Object.entries(config).map(([key, value]) => [name(key), value]));
+  if (options.html !== undefined) writeFileSync(options.html, await renderHtml(report));
 }

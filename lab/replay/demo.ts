@@ -52,6 +52,7 @@ export function demoPlan(options: DemoOptions): ReplayPlan {
   return {
     fleet: {
       endpoints,
+      decodeEndpoints: 0,
       preset: "70b-tp4-h100",
       kvTokens: Math.round((sessions / endpoints) * KV_TOKENS_PER_SESSION),
       blockTokens: 16,

@@ -13,7 +13,10 @@ export interface Arrival {
 
 /** The fleet: the same for every arm. */
 export interface FleetPlan {
+  /** Endpoints that a gateway chooses among; in a disaggregated fleet those that prefill. */
   endpoints: number;
+  /** Engines that decode what the endpoints have prefilled; 0 = every endpoint does both. */
+  decodeEndpoints: number;
   preset: PresetName;
   /** KV capacity of one endpoint in tokens. */
   kvTokens: number;

@@ -5,23 +5,8 @@ import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
 import { Failure } from "../../../cli/failure.ts";
 import { fromRoot } from "../../../cli/paths.ts";
+import { bundlePage } from "../bundle-page.ts";
 import type { ArmPoint, ArmState, LiveEvent, LiveState } from "./state.ts";
-
-/** The page's script with its chart library in one file: nothing is loaded from elsewhere. */
-export async function bundlePage(script: string): Promise<string> {
-  const { build } = await import("esbuild");
-  const result = await build({
-    entryPoints: [fromRoot("lab", "replay", script)],
-    absWorkingDir: fromRoot("."),
-    bundle: true,
-    minify: true,
-    write: false,
-    format: "iife",
-    target: "es2022",
-    logLevel: "error",
-  });
-  return result.outputFiles[0]!.text;
-}
 
 /** The page and its listeners. */
 export class LiveServer {

@@ -1,65 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The closing table: one column an arm, one row a measure, names as in docs/measures.md.
+// The closing table: one column an arm, one row a measure.
 import Table from "cli-table3";
-import type { Measures, TurnRow } from "../measures/measures.ts";
-
-function percent(fraction: number): string {
-  return `${(fraction * 100).toFixed(1)} %`;
-}
-
-function count(value: number): string {
-  return Math.round(value).toLocaleString("en-US");
-}
-
-function seconds(value: number): string {
-  return `${value.toFixed(value < 10 ? 2 : 1)} s`;
-}
-
-function times(milliseconds: readonly number[]): string {
-  return milliseconds.map((value) => seconds(value / 1000)).join(" / ");
-}
-
-type Row = [name: string, value: (arm: Measures) => string];
-
-const ROWS: Row[] = [
-  ["requests (errors)", (arm) => `${count(arm.requests)} (${arm.errors})`],
-  ["hit rate", (arm) => percent(arm.hit_rate)],
-  ["  possible", (arm) => percent(arm.hit_possible)],
-  ["  share of the possible", (arm) => percent(arm.hit_rate / (arm.hit_possible || 1))],
-];
-
-const LATER_ROWS: Row[] = [
-  ["TTFT p50 / p90 / p99", ({ ttft_ms: t }) => times([t.p50, t.p90, t.p99])],
-  ["TPOT p50 / p99", ({ tpot_ms: t }) => `${t.p50.toFixed(1)} / ${t.p99.toFixed(1)} ms`],
-  ["tokens/s", (arm) => count(arm.tps)],
-  ["  within the SLO", (arm) => count(arm.tps_slo)],
-  ["JCT mean / p95", ({ jct_s: t }) => times([t.mean * 1000, t.p95 * 1000])],
-  ["jobs (cut off)", (arm) => `${arm.jobs} (${arm.unfinished_jobs})`],
-  ["load max / mean", (arm) => arm.load_max_over_mean.toFixed(2)],
-  ["load CV", (arm) => arm.load_cv.toFixed(2)],
-  ["endpoints per session", (arm) => arm.endpoints_per_session.toFixed(2)],
-  ["turn accuracy", (arm) => (arm.turn_accuracy === null ? "-" : percent(arm.turn_accuracy))],
-];
-
-function turnRow(arms: readonly Measures[], turn: string): Row {
-  const find = (arm: Measures): TurnRow | undefined => arm.by_turn.find((row) => row.turn === turn);
-  const possible = Math.max(...arms.map((arm) => find(arm)?.hit_possible ?? 0));
-  const value = (arm: Measures): string => {
-    const row = find(arm);
-    return row === undefined ? "-" : percent(row.hit_rate);
-  };
-  return [`  turn ${turn} (possible ${percent(possible)})`, value];
-}
+import type { Measures } from "../measures/measures.ts";
+import { measureRows } from "./rows.ts";
 
 /** The table as text, `title` above it. Times and rates are simulated. */
 export function renderTable(title: string, arms: readonly Measures[]): string {
-  const turns = [...new Set(arms.flatMap((arm) => arm.by_turn.map((row) => row.turn)))].sort();
-  const rows = [...ROWS, ...turns.map((turn) => turnRow(arms, turn)), ...LATER_ROWS];
   const table = new Table({
     head: ["", ...arms.map((arm) => arm.policy)],
     colAligns: ["left", ...arms.map(() => "right" as const)],
     style: { head: [], border: [], compact: true },
   });
-  for (const [name, value] of rows) table.push([name, ...arms.map(value)]);
+  for (const [name, value] of measureRows(arms)) table.push([name, ...arms.map(value)]);
   return `${title}\n${table.toString()}`;
 }

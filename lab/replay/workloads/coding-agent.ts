@@ -181,7 +181,7 @@ class Resampler {
   }
 
   at(share: number): TraceSession {
-    const mark = share * this.cumulated.at(-1)!;
+    const mark = share * this.cumulated.at(-1);
     const index = this.cumulated.findIndex((sum) => sum > mark);
     return this.pool[index < 0 ? this.pool.length - 1 : index]!;
   }

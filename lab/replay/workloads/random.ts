@@ -9,13 +9,13 @@ const TWO_POW_32 = 4294967296;
 /** A stream of draws. */
 export interface Chance {
   /** Uniform in [0, 1). */
-  uniform(): number;
+  readonly uniform: () => number;
   /** Uniform integer in [0, bound). */
-  below(bound: number): number;
+  readonly below: (bound: number) => number;
   /** Exponential with the given mean, in the unit of the mean. */
-  exponential(mean: number): number;
+  readonly exponential: (mean: number) => number;
   /** Log-normal with the given median and sigma of the logarithm. */
-  logNormal(median: number, sigma: number): number;
+  readonly logNormal: (median: number, sigma: number) => number;
 }
 
 /** The stream `name` of a seed: independent of every other name's and of the order of use. */

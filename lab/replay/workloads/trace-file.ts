@@ -101,7 +101,7 @@ function observeRows(rows: readonly ObserveRow[], file: string): LinkedRow[] {
     const name = (hash: string): string => `${row.tenant ?? ""}/${hash}`;
     const known = row.boundaries.slice(0, -1).reverse();
     const parentHash = known.find(({ hash }) => endedAt.has(name(hash)));
-    endedAt.set(name(row.boundaries.at(-1)!.hash), linked.length);
+    endedAt.set(name(row.boundaries.at(-1).hash), linked.length);
     linked.push({
       timeMs: timeMsOf(row.time_ms ?? row.time, file),
       inputTokens: Math.max(1, row.prompt_tokens),
@@ -144,7 +144,7 @@ function linkedRows(rows: readonly object[], file: string): LinkedRow[] {
   if ("chat_id" in first) return bailianRows(rows as BailianRow[]);
   if ("hash_ids" in first) return mooncakeRows(rows as MooncakeRow[]);
   if ("boundaries" in first) return observeRows(rows as ObserveRow[], file);
-  if ("messages" in first || "body" in first) return bodyRows(rows as BodyRow[], file);
+  if ("messages" in first || "body" in first) return bodyRows(rows, file);
   throw new Failure(
     `${file}: unknown format; Mooncake and Bailian traces, the filter's records, and chat bodies with time stamps are read`,
   );

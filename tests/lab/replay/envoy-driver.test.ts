@@ -31,6 +31,7 @@ function plan(): ReplayPlan {
   return {
     fleet: {
       endpoints: 4,
+      decodeEndpoints: 0,
       preset: "30b-a3b-h20",
       kvTokens: 100_000,
       blockTokens: 16,

@@ -17,6 +17,7 @@ const source = workloadNamed("coding-agent", { seed: 1, tokenScale: 1, starts: "
 function plan(changes: Partial<ReplayPlan["fleet"]> = {}): ReplayPlan {
   const fleet = {
     endpoints: 4,
+    decodeEndpoints: 0,
     preset: "30b-a3b-h20" as const,
     kvTokens: 1_400_000,
     blockTokens: 64,

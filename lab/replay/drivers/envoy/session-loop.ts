@@ -39,7 +39,9 @@ export async function runSession(
   for (let index = arrival.firstCall; index < calls.length; index++) {
     const call = calls[index]!;
     ended[index] = (async () => {
-      const before = await Promise.all(call.after.map((other) => ended[other] ?? true));
+      const before = await Promise.all(
+        call.after.map((other) => ended[other] ?? Promise.resolve(true)),
+      );
       if (before.includes(false)) return false;
       const gapMs = index === arrival.firstCall ? 0 : call.gapMs;
       const startMs = Math.max(arrival.startMs, clock.nowMs()) + gapMs;

@@ -4,7 +4,8 @@ import TinyQueue from "tinyqueue";
 import { Cluster } from "../../../mock-gpu/engine/cluster.ts";
 import { Engine, EngineRefusal } from "../../../mock-gpu/engine/engine.ts";
 import { KvTier } from "../../../mock-gpu/engine/kv-tier.ts";
-import type { ServedRequest } from "../../../mock-gpu/engine/request.ts";
+import { Disaggregation } from "../../../mock-gpu/engine/disaggregation.ts";
+import type { RequestInit, ServedRequest } from "../../../mock-gpu/engine/request.ts";
 import { PRESETS } from "../../../mock-gpu/engine/step-cost.ts";
 import { KnownPrefixes } from "../../measures/known-prefixes.ts";
 import type { ArmRun, CallRecord } from "../../measures/record.ts";
@@ -14,6 +15,8 @@ import type { Gateway, Passage } from "./gateway.ts";
 import { PromptHashes } from "./prompt-hashes.ts";
 
 const TICK_MS = 5_000;
+/** What leaves one prefill engine towards the decode pool, 10^9 bytes a second: eight 100G links. */
+const PREFILL_LINK_GBPS = 100;
 
 interface Event {
   atMs: number;
@@ -44,7 +47,7 @@ function buildEngines(plan: FleetPlan): Engine[] {
           }),
         ];
   return Array.from(
-    { length: plan.endpoints },
+    { length: plan.endpoints + plan.decodeEndpoints },
     () => new Engine({ preset, kvTokens, blockTokens, tiers }),
   );
 }
@@ -52,6 +55,8 @@ function buildEngines(plan: FleetPlan): Engine[] {
 /** Runs one arm to the plan's limit. */
 export class Simulation {
   private readonly fleet: Cluster;
+  /** Null where every endpoint prefills and decodes. */
+  private readonly pools: Disaggregation | null;
   private readonly inFlight: number[];
   private readonly queue = new TinyQueue<Event>([], (a, b) => a.atMs - b.atMs || a.order - b.order);
   private readonly known: KnownPrefixes;
@@ -70,10 +75,19 @@ export class Simulation {
   ) {
     this.fleet = new Cluster(buildEngines(plan.fleet));
     this.known = new KnownPrefixes(plan.fleet.blockTokens, (session) => session.app.headTokens);
-    this.inFlight = this.fleet.engines.map(() => 0);
+    const { endpoints, decodeEndpoints } = plan.fleet;
+    this.pools =
+      decodeEndpoints === 0
+        ? null
+        : new Disaggregation(this.fleet, {
+            prefill: endpoints,
+            decode: decodeEndpoints,
+            transferGbPerS: PREFILL_LINK_GBPS,
+          });
+    this.inFlight = new Array<number>(endpoints).fill(0);
     this.run = {
       arm,
-      endpoints: this.fleet.engines.length,
+      endpoints,
       records: [],
       finishedSessions: new Set(),
       unfinishedSessions: 0,
@@ -175,24 +189,22 @@ export class Simulation {
     const { call, promptTokens, endpoint } = passage;
     this.inFlight[endpoint]!++;
     let first = true;
-    try {
-      this.fleet.submit(
-        endpoint,
-        {
-          prompt: { blockHashes: progress.hashes.of(call), promptTokens },
-          outputTokens: call.answer.tokens,
-          endsInWait: call.answer.callsTool,
-          sink: {
-            tokens: () => {
-              if (!first) return;
-              first = false;
-              this.gateway.firstToken(passage, this.nowMs);
-            },
-            end: (request) => this.end(progress, index, passage, record, request),
-          },
+    const init: RequestInit = {
+      prompt: { blockHashes: progress.hashes.of(call), promptTokens },
+      outputTokens: call.answer.tokens,
+      endsInWait: call.answer.callsTool,
+      sink: {
+        tokens: () => {
+          if (!first) return;
+          first = false;
+          this.gateway.firstToken(passage, this.nowMs);
         },
-        this.nowMs,
-      );
+        end: (request) => this.end(progress, index, passage, record, request),
+      },
+    };
+    try {
+      if (this.pools === null) this.fleet.submit(endpoint, init, this.nowMs);
+      else this.pools.submit(endpoint, init, this.nowMs);
     } catch (error) {
       if (!(error instanceof EngineRefusal)) throw error;
       record.error = error.message;
