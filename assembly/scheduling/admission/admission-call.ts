@@ -12,6 +12,8 @@ export class AdmissionCall {
   /** Slot of the session's home, or NO_ENDPOINT. */
   home: i32 = NO_ENDPOINT;
   promptTokens: f64 = 0;
+  /** Set by admission: prompt tokens as estimated when the request left, the unit of stacks and capacities. */
+  estimatedTokens: f64 = 0;
   /** Prefix that the home is expected to hold, head included. */
   expectedTokens: f64 = 0;
   /** Part of the prompt (head) that any endpoint of the application has cached. */
@@ -41,6 +43,7 @@ export class AdmissionCall {
     this.tenant = 0;
     this.home = NO_ENDPOINT;
     this.promptTokens = 0;
+    this.estimatedTokens = 0;
     this.expectedTokens = 0;
     this.sharedTokens = 0;
     this.bornSeconds = 0;

@@ -123,14 +123,14 @@ export class Admission {
     }
   }
 
-  /** An answer ended. Correct `call.promptTokens` before, where it was reported. */
+  /** An answer ended. Set `call.promptTokens` before to what was reported, if it was. */
   end(call: AdmissionCall, evidence: Evidence, nowMs: u64): void {
     if (call.slot == NO_ENDPOINT) return;
     const stop = evidence.stop;
-    const tokens = call.promptTokens + max(0, evidence.outputTokens);
+    const tokens = call.estimatedTokens + max(0, evidence.outputTokens);
     const stays = this.residency.seconds(stop) > 0;
     const cached = believedCached(call, evidence);
-    const computed = cached >= 0 ? call.promptTokens - cached : call.uncachedTokens;
+    const computed = cached >= 0 ? call.estimatedTokens - cached : call.uncachedTokens;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       const endpoint = this.endpoints.edit(call.slot);
       endpoint.stack.end(call.session, tokens, stop, stays, nowMs);
@@ -249,6 +249,7 @@ export class Admission {
       if (this.endpoints.commit(slot)) break;
     }
     call.slot = slot;
+    call.estimatedTokens = call.promptTokens;
     call.queuedTokens = queuedTokens;
     if (call.home != slot) this.leaveHome(call);
     return true;

@@ -26,7 +26,7 @@ export class Evidence {
  * fetches over a congested tier reports hits that cost as much as losses.
  */
 export function believedCached(call: AdmissionCall, evidence: Evidence): f64 {
-  const reported = evidence.cachedTokens;
+  const reported = reportedCached(call, evidence);
   if (call.expectedTokens < LEAST_EXPECTED) return reported;
   const judgement = judgeByTtft(
     evidence.ttftSeconds,
@@ -40,6 +40,12 @@ export function believedCached(call: AdmissionCall, evidence: Evidence): f64 {
   }
   if (reported >= 0) return reported;
   return judgement == Judgement.Hit ? call.expectedTokens : -1;
+}
+
+/** Cached tokens as reported, in the unit of the estimate; negative where they were not told. */
+function reportedCached(call: AdmissionCall, evidence: Evidence): f64 {
+  if (evidence.cachedTokens < 0 || call.promptTokens <= 0) return -1;
+  return (evidence.cachedTokens * call.estimatedTokens) / call.promptTokens;
 }
 
 /** Turns a hit or a loss at a known stack distance into bounds of the capacity. */

@@ -18,6 +18,8 @@ const TPOT_RATE: f64 = 0.02;
 const OUTPUT_RATE: f64 = 0.005;
 /** A report this far under the belief means that the prefix was evicted. */
 const EVICTION_TOKENS: f64 = 2048;
+/** Prose and code in one prompt differ in tokens per byte: a belief is right to this share only. */
+const EVICTION_SHARE: f64 = 0.05;
 /** Speeds stay in this range whatever an answer claims (1 us is 1,000,000 tokens per second). */
 const FASTEST_SECONDS: f64 = 1e-7;
 const SLOWEST_SECONDS: f64 = 0.1;
@@ -27,8 +29,10 @@ export const UNKNOWN: f64 = -1;
 
 /** One finished answer beside what was believed when its request was sent. Reused from answer to answer. */
 export class Lesson {
-  /** Prompt tokens: as reported, else as estimated. */
+  /** Prompt tokens as reported; where they were not told, as estimated. */
   promptTokens: f64 = 0;
+  /** Prompt tokens as estimated when the request was sent: the unit of beliefs, loads and prices. */
+  estimatedTokens: f64 = 0;
   /** As reported; UNKNOWN where the answer has none. */
   cachedTokens: f64 = UNKNOWN;
   /** The answer carried a `usage` at all. */
@@ -52,18 +56,30 @@ export class Lesson {
 }
 
 /**
- * Cached tokens of an answer: engines that report them leave the field out when nothing was cached, so once a
+ * Cached tokens of an answer, in estimated tokens: engines that report them leave the field out when nothing was cached, so once a
  * model's answers have told them, a usage without them means 0. UNKNOWN where they have never been told.
  */
 export function reportedCachedTokens(learned: Learned, lesson: Lesson): f64 {
-  if (lesson.cachedTokens >= 0) return min(lesson.cachedTokens, lesson.promptTokens);
+  if (lesson.cachedTokens >= 0) {
+    return min(lesson.cachedTokens, lesson.promptTokens) * estimatedPerReported(lesson);
+  }
   return learned.reports > 0 && lesson.hasUsage ? 0 : UNKNOWN;
+}
+
+/** Reports count with the engine's tokenizer, beliefs by estimate: what is compared must have one unit. */
+function estimatedPerReported(lesson: Lesson): f64 {
+  return lesson.promptTokens > 0 ? promptOf(lesson) / lesson.promptTokens : 1;
+}
+
+function promptOf(lesson: Lesson): f64 {
+  return lesson.estimatedTokens > 0 ? lesson.estimatedTokens : lesson.promptTokens;
 }
 
 /** The belief at the endpoint was wrong: everything older there was evicted too (least recently used first). */
 export function isEvicted(learned: Learned, lesson: Lesson): bool {
   const cached = reportedCachedTokens(learned, lesson);
-  return cached >= 0 && cached + EVICTION_TOKENS < lesson.heldTokens;
+  const tolerated = max(EVICTION_TOKENS, EVICTION_SHARE * lesson.heldTokens);
+  return cached >= 0 && cached + tolerated < lesson.heldTokens;
 }
 
 /**
@@ -86,7 +102,7 @@ export function learnPrices(learned: Learned, lesson: Lesson, share: f64): void 
     learned.silent += 1;
   }
   if (cached >= 0) learnShare(learned, lesson, cached);
-  else cached = min(lesson.promptTokens, believedCached(lesson, share));
+  else cached = min(promptOf(lesson), believedCached(lesson, share));
   learnSpeeds(learned, lesson, cached);
   learnDecode(learned, lesson);
 }
@@ -111,7 +127,7 @@ function learnShare(learned: Learned, lesson: Lesson, cached: f64): void {
 
 function learnSpeeds(learned: Learned, lesson: Lesson, cached: f64): void {
   if (lesson.ttftSeconds < 0) return;
-  const computed = lesson.queuedTokens + lesson.promptTokens - cached;
+  const computed = lesson.queuedTokens + promptOf(lesson) - cached;
   const fetched = max(0, cached - localTokens(lesson));
   const seconds = lesson.ttftSeconds - BASE_SECONDS;
   if (fetched <= computed / 2) {

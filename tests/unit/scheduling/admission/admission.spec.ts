@@ -267,6 +267,20 @@ describe("the measured capacity", () => {
   });
 });
 
+describe("an estimate that is off", () => {
+  it("is no loss: reports are read in the unit of the estimate", () => {
+    const admission = given(0);
+    run(admission, callOf(1, 60_000), 0, START_MS);
+    const call = callOf(1, 60_500, 0);
+    admission.send(call, 0, 0, START_MS + 1_000);
+    admission.firstByte(call);
+    call.promptTokens = 55_000;
+    admission.end(call, told(54_500, 500, StopClass.Tool), START_MS + 2_000);
+    expect(admission.endpoints.view(0).capacity.hasLoss).toBe(false);
+    expect(admission.endpoints.view(0).stack.residentTokens).toBe(61_000);
+  });
+});
+
 describe("any history", () => {
   it("loses no request, gives none back twice and drains to nothing", () => {
     for (let seed: u32 = 1; seed <= 3; seed++) new History(seed).play();

@@ -131,6 +131,23 @@ describe("prices learned from answers", () => {
     expect(isEvicted(learned, lesson)).toBe(false);
   });
 
+  it("compare reports with beliefs in one unit, whatever the tokenizer", () => {
+    const learned = new Learned();
+    const lesson = coldLesson();
+    // the estimate is 10 % high: a full hit of 90,000 stands for 99,000 of a belief
+    lesson.promptTokens = 91_000;
+    lesson.estimatedTokens = 100_100;
+    lesson.cachedTokens = 90_000;
+    lesson.heldTokens = 100_000;
+    expect(isEvicted(learned, lesson)).toBe(false);
+    lesson.cachedTokens = 80_000;
+    expect(isEvicted(learned, lesson)).toBe(true);
+    lesson.cachedTokens = 0;
+    lesson.ttftSeconds = 0.03 + 100_100 * 1e-4 * 1.0001;
+    learnPrices(learned, lesson, 0.5);
+    expect(learned.uncachedSeconds).toBe(1e-4 * 1.02);
+  });
+
   it("keep fading means of decode price and answer length", () => {
     const learned = new Learned();
     const lesson = coldLesson();
