@@ -138,9 +138,10 @@ export class VirtualEnvoy implements StreamHost {
     const headers = HeaderMap.from(options.headers ?? {});
     const size = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
     const counted = options.contentLength ?? (chunks === undefined && trailers === undefined);
-    const empty = parts.length === 0 && trailers === undefined;
-    if (!empty && counted) headers.set("content-length", String(size));
-    const method = options.method ?? (empty ? "GET" : "POST");
+    const bare = parts.length === 0 && trailers === undefined;
+    const empty = bare || (counted && size === 0); // `content-length: 0` ends with the head.
+    if (!bare && counted) headers.set("content-length", String(size));
+    const method = options.method ?? (bare ? "GET" : "POST");
     const stream = this.openStream({ ...options, method, headers: headers.entries(), end: empty });
     const apart = !(options.endOnLastFrame ?? false);
     parts.forEach((part, index) => {

@@ -70,15 +70,7 @@ export class Worker {
 
   private load(): WasmVm {
     const vm = this.factory(this.name);
-    vm.onFailure = () => this.loop.post(() => this.cutStreams(vm));
     vm.beginTicking();
     return vm;
-  }
-
-  /** Whatever the failure policy: every stream with a context in the failed VM ends now. */
-  private cutStreams(vm: WasmVm): void {
-    for (const stream of [...this.streams]) {
-      if (stream.wasm?.vm === vm) stream.cutByTrap();
-    }
   }
 }

@@ -29,6 +29,8 @@ export interface FilterStreamAccess {
   pin: string | undefined;
   sendLocalReply(reply: LocalReply): void;
   reset(details: string): void;
+  /** The VM of this stream has trapped. */
+  fail(): void;
   clearRouteCache(): void;
 }
 

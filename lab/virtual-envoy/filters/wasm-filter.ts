@@ -23,6 +23,7 @@ export class WasmFilter extends GuestContext {
   readonly encode: Stage;
   private started = false;
   private logging = false;
+  private cut = false;
   private requestHeaders: HeaderMap | undefined;
   private requestTrailers: HeaderMap | undefined;
   private requestBody: ByteBuffer | undefined;
@@ -144,10 +145,18 @@ export class WasmFilter extends GuestContext {
     this.vm.defer(() => this.stream.sendLocalReply(reply));
   }
 
+  /**
+   * Calls the guest. In a VM that has trapped, now or earlier, the stream ends here whatever the failure policy:
+   * with a 503 while that is possible, else cut.
+   */
   private callGuest(name: string, ...args: number[]): number {
     const answer = this.vm.call(this, name, this.id, ...args) ?? 0;
     if (this.trace !== undefined && this.vm.exportsFunction(name)) {
       this.trace.push({ name, args, answer, failed: this.vm.failed });
+    }
+    if (this.vm.failed && !this.cut) {
+      this.cut = true;
+      this.stream.fail();
     }
     return answer;
   }
@@ -185,7 +194,7 @@ export class WasmFilter extends GuestContext {
   }
 
   private encodeHeaders(headers: HeaderMap, end: boolean): HeadersStatus {
-    if (!this.started || this.vm.failed) return HeadersStatus.Continue;
+    if (!this.started || this.cut) return HeadersStatus.Continue;
     this.responseHeaders = headers;
     const answer = this.callGuest("proxy_on_response_headers", headers.size, end ? 1 : 0);
     const status = this.headersStatus(answer);
@@ -194,7 +203,7 @@ export class WasmFilter extends GuestContext {
   }
 
   private encodeData(data: ByteBuffer, end: boolean): DataStatus {
-    if (!this.started || this.vm.failed) return DataStatus.Continue;
+    if (!this.started || this.cut) return DataStatus.Continue;
     const { encoding } = this.stream;
     if (this.bufferingResponse) {
       encoding?.addHeld(data);
@@ -209,7 +218,7 @@ export class WasmFilter extends GuestContext {
   }
 
   private encodeTrailers(trailers: HeaderMap): TrailersStatus {
-    if (!this.started || this.vm.failed) return TrailersStatus.Continue;
+    if (!this.started || this.cut) return TrailersStatus.Continue;
     this.responseTrailers = trailers;
     const answer = this.callGuest("proxy_on_response_trailers", trailers.size);
     const status = this.trailersStatus(answer);

@@ -6,16 +6,20 @@ import type { EventLoop } from "../event-loop.ts";
 import { PASSING_STAGE, type CallbackRecord, type FilterStreamAccess } from "../filters/filter.ts";
 import type { StreamFilter } from "../filters/filter.ts";
 import type { WasmFilter } from "../filters/wasm-filter.ts";
-import { DataStatus, HeadersStatus } from "../wasm/abi.ts";
 import type { LocalReply } from "../wasm/guest-context.ts";
+import { clientStage } from "./client-stage.ts";
 import { Feed } from "./feed.ts";
 import { HeaderMap, type HeaderInput } from "./header-map.ts";
+import { IdleTimer } from "./idle-timer.ts";
 import { DownstreamResponse, type Ending } from "./observation.ts";
 import { Pipeline, type Stage } from "./pipeline.ts";
 import { matchRoute, type Route } from "./route.ts";
 import { Router, type RouterHost } from "./router.ts";
 import { Flag, type StreamInfo } from "./stream-info.ts";
 import type { UpstreamRequest } from "./upstream-request.ts";
+
+/** Unread bytes that the kernel takes before the sender's window closes, roughly. */
+const KERNEL_BUFFER_BYTES = 100 * 1024;
 
 export interface StreamLimits {
   /** Listener.per_connection_buffer_limit_bytes: the limit of HTTP/1 streams and of responses. */
@@ -53,7 +57,6 @@ export class Stream implements FilterStreamAccess, RouterHost {
   readonly callbacks: CallbackRecord[] = [];
   pin: string | undefined;
   responseHeaders: HeaderMap | undefined;
-  responseTrailers: HeaderMap | undefined;
   /** The attempt whose answer counts, also after the stream has ended. */
   served: UpstreamRequest | undefined;
   ending: Ending = "open";
@@ -64,8 +67,9 @@ export class Stream implements FilterStreamAccess, RouterHost {
   private filters: StreamFilter[] = [];
   private routeCache: Route | undefined;
   private routeCached = false;
-  private lastActiveUs: number;
-  private idleTimer: TimerHandle | undefined;
+  /** The client has left and Envoy has not noticed. */
+  private gone = false;
+  private readonly idle: IdleTimer;
 
   /**
    * @param chain builds the filters once the stream exists, in decoding order
@@ -76,7 +80,6 @@ export class Stream implements FilterStreamAccess, RouterHost {
     readonly requestHeaders: HeaderMap,
     chain: (stream: Stream) => StreamFilter[],
   ) {
-    this.lastActiveUs = host.loop.clock.nowUs;
     this.router = new Router(this);
     const stages = (): Stage[] => this.filters.map((filter) => filter.decode ?? PASSING_STAGE);
     const { limits } = host;
@@ -90,7 +93,13 @@ export class Stream implements FilterStreamAccess, RouterHost {
       readLimitBytes: limits.connectionBytes,
       headBytes: http1 ? requestHeaders.byteSize : 0,
     });
-    this.watchIdle();
+    this.idle = new IdleTimer(host.loop, limits.streamIdleTimeoutMs, () =>
+      this.localReply(408, "stream_idle_timeout", Flag.StreamIdleTimeout),
+    );
+  }
+
+  get responseTrailers(): HeaderMap | undefined {
+    return this.response.trailers;
   }
 
   get nowUs(): number {
@@ -137,7 +146,7 @@ export class Stream implements FilterStreamAccess, RouterHost {
   sendChunk(bytes: Uint8Array | string, end = false, endApart = true): void {
     if (this.ended) return;
     const chunk = toBytes(bytes);
-    this.touch();
+    this.idle.touch();
     this.info.requestBytes += chunk.length;
     this.host.loop.run(() => this.requestFeed.arrive(chunk, end, undefined, endApart));
   }
@@ -146,13 +155,18 @@ export class Stream implements FilterStreamAccess, RouterHost {
   end(trailers?: HeaderInput): void {
     if (this.ended) return;
     const map = trailers === undefined ? undefined : HeaderMap.from(trailers);
-    this.touch();
+    this.idle.touch();
     this.host.loop.run(() => this.requestFeed.arrive(toBytes(""), true, map));
   }
 
   /** The client goes away. */
   abort(): void {
     if (this.ended) return;
+    // The end of an HTTP/1 connection queues behind what its receiver does not read.
+    if (this.info.protocol === "http1" && this.waitingBytes > KERNEL_BUFFER_BYTES) {
+      this.gone = true;
+      return;
+    }
     this.host.loop.run(() => {
       this.info.flags |= Flag.DownstreamConnectionTermination;
       this.info.details = "downstream_remote_disconnect";
@@ -176,7 +190,7 @@ export class Stream implements FilterStreamAccess, RouterHost {
   respondHeaders(status: number, headers: HeaderInput = {}, end = false): boolean {
     const upstream = this.router.upstream;
     if (this.ended || upstream === undefined || this.encoding !== undefined) return false;
-    this.touch();
+    this.idle.touch();
     this.host.loop.run(() => {
       if (this.router.retriesAnswer(status)) return;
       this.served = upstream;
@@ -195,7 +209,7 @@ export class Stream implements FilterStreamAccess, RouterHost {
   respondChunk(bytes: Uint8Array | string, end = false): boolean {
     if (this.ended || this.responseFeed === undefined) return false;
     const chunk = toBytes(bytes);
-    this.touch();
+    this.idle.touch();
     this.info.responseBytes += chunk.length;
     this.host.loop.run(() => this.responseFeed?.arrive(chunk, end, undefined, false));
     return true;
@@ -223,15 +237,8 @@ export class Stream implements FilterStreamAccess, RouterHost {
     return true;
   }
 
-  /** The VM that holds this stream's context has trapped: Envoy cuts the stream at once. */
-  cutByTrap(): void {
-    if (this.ended) return;
-    this.sendLocalReply({
-      status: 503,
-      details: "wasm_fail_stream",
-      body: toBytes(""),
-      headers: [],
-    });
+  fail(): void {
+    this.localReply(503, "wasm_fail_stream", 0);
   }
 
   currentRoute(): Route | undefined {
@@ -258,12 +265,14 @@ export class Stream implements FilterStreamAccess, RouterHost {
 
   sendLocalReply(reply: LocalReply): void {
     if (this.ended) return;
-    if (this.encoding !== undefined) {
-      this.reset(reply.details);
+    if (this.response.headers !== undefined) {
+      this.reset(reply.details); // Too late for another status.
       return;
     }
+    const direct = this.encoding !== undefined;
     this.router.finish(true);
     this.decoding.stop();
+    this.encoding?.stop();
     this.requestFeed.close();
     this.response.local = true;
     this.info.responseCode = reply.status;
@@ -274,6 +283,13 @@ export class Stream implements FilterStreamAccess, RouterHost {
       map.set("content-length", String(reply.body.length));
     }
     this.info.responseBytes += reply.body.length;
+    if (direct) {
+      // An answer is already on its way through the filters: they do not see a second one.
+      this.response.begin(map);
+      this.response.receive([reply.body], this.host.keepBodies);
+      this.finish("local_reply");
+      return;
+    }
     this.beginResponse(map, reply.body.length === 0);
     if (reply.body.length > 0) this.responseFeed?.arrive(reply.body, true, undefined, false);
   }
@@ -314,7 +330,10 @@ export class Stream implements FilterStreamAccess, RouterHost {
       tooLarge: () => this.reset("response_payload_too_large"),
     };
     this.responseHeaders = headers;
-    this.encoding = new Pipeline([...stages, this.clientStage()], hooks, limits.connectionBytes);
+    const client = clientStage(this.response, this.host.keepBodies, () =>
+      this.finish(this.response.local ? "local_reply" : "completed"),
+    );
+    this.encoding = new Pipeline([...stages, client], hooks, limits.connectionBytes);
     this.responseFeed = new Feed(this.encoding, {
       protocol: "http1",
       readLimitBytes: limits.connectionBytes,
@@ -323,35 +342,13 @@ export class Stream implements FilterStreamAccess, RouterHost {
     this.encoding.receiveHeaders(headers, end);
   }
 
-  /** The codec towards the client: the last stage of the response direction. */
-  private clientStage(): Stage {
-    const done = (end: boolean): void => {
-      if (end) this.finish(this.response.local ? "local_reply" : "completed");
-    };
-    return {
-      headers: (headers, end) => {
-        this.response.begin(headers);
-        done(end);
-        return HeadersStatus.Continue;
-      },
-      data: (data, end) => {
-        this.response.receive(data.take(), this.host.keepBodies);
-        done(end);
-        return DataStatus.Continue;
-      },
-      trailers: (trailers) => {
-        this.responseTrailers = trailers;
-        this.response.trailers = trailers;
-        done(true);
-        return 0;
-      },
-    };
-  }
-
   private requestHooks() {
     return {
       aboveLimit: () => this.requestFeed.disableReading(),
-      belowLimit: () => this.requestFeed.enableReading(),
+      belowLimit: () => {
+        this.requestFeed.enableReading();
+        if (this.gone) this.post(() => this.abort());
+      },
       tooLarge: () => this.localReply(413, "request_payload_too_large", 0),
     };
   }
@@ -366,7 +363,7 @@ export class Stream implements FilterStreamAccess, RouterHost {
     this.encoding?.stop();
     this.requestFeed.close();
     this.responseFeed?.close();
-    this.idleTimer?.cancel();
+    this.idle.cancel();
     this.router.finish(ending !== "completed");
     this.wasm?.log();
     this.wasm?.destroy();
@@ -376,22 +373,6 @@ export class Stream implements FilterStreamAccess, RouterHost {
   private routedCluster(): Cluster | undefined {
     const routed = this.info.route ?? this.currentRoute();
     return routed === undefined ? undefined : this.host.cluster(routed.cluster);
-  }
-
-  private touch(): void {
-    this.lastActiveUs = this.nowUs;
-  }
-
-  /** One timer a stream, set again only when it fires: activity costs a number. */
-  private watchIdle(): void {
-    const idleUs = this.host.limits.streamIdleTimeoutMs * 1000;
-    if (idleUs === 0) return;
-    const wait = this.lastActiveUs + idleUs - this.nowUs;
-    if (wait > 0) {
-      this.idleTimer = this.host.loop.after(wait, () => this.watchIdle());
-      return;
-    }
-    this.localReply(408, "stream_idle_timeout", Flag.StreamIdleTimeout);
   }
 }
 

@@ -85,8 +85,6 @@ export class WasmVm {
   private tickPeriodMs = 0;
   private ticking = false;
   private lastCallToken = 0;
-  /** Called once when the guest traps. */
-  onFailure: () => void = () => {};
 
   /** @throws LoadFailure when an import or a needed export is missing */
   constructor(
@@ -270,7 +268,6 @@ export class WasmVm {
     this.failed = true;
     this.deferred = [];
     this.stopTicking();
-    this.onFailure();
   }
 
   private runDeferred(): void {
