@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lint and format commands.
 import { Failure } from "../failure.ts";
-import { CHECKS, formatAll, runCheck } from "../linting/checks.ts";
+import { formatAll, runChecks } from "../linting/checks.ts";
 
 /** @throws Failure when a check fails; its output is on stdout */
 export async function lint(): Promise<void> {
   const failed: string[] = [];
-  for (const check of CHECKS) {
-    const { code, output } = await runCheck(check);
+  for (const { name, code, output } of await runChecks()) {
     if (code === 0) {
-      console.log(`✔ ${check.name}`);
+      console.log(`✔ ${name}`);
       continue;
     }
-    failed.push(check.name);
-    console.log(`✖ ${check.name}\n${output}`);
+    failed.push(name);
+    console.log(`✖ ${name}\n${output}`);
   }
   if (failed.length > 0) throw new Failure(`lint failed: ${failed.join(", ")}`);
 }

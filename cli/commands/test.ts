@@ -2,7 +2,7 @@
 // The test command: checks, builds, runs every group of tests and ends with one line that counts them all.
 import { buildFilter } from "../build.ts";
 import { Failure } from "../failure.ts";
-import { CHECKS, runCheck } from "../linting/checks.ts";
+import { runChecks } from "../linting/checks.ts";
 import { EXTRA_GROUP, GROUPS, listTestFiles, type TestGroup } from "../testing/groups.ts";
 import { runNodeTests } from "../testing/node-tests.ts";
 import { Tally } from "../testing/tally.ts";
@@ -21,11 +21,10 @@ const write = (text: string): void => {
 
 async function lint(tally: Tally): Promise<void> {
   write("\n== lint\n");
-  for (const check of CHECKS) {
-    const { code, output } = await runCheck(check);
-    write(`${code === 0 ? "✔" : "✖"} ${check.name}\n`);
+  for (const { name, code, output } of await runChecks()) {
+    write(`${code === 0 ? "✔" : "✖"} ${name}\n`);
     if (code === 0) tally.passed++;
-    else tally.fail(check.name, output);
+    else tally.fail(name, output);
   }
 }
 

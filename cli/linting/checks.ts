@@ -3,9 +3,9 @@
 import { type ToolResult, runTool } from "../tool.ts";
 import { checkImportLaw } from "./import-law.ts";
 
-export interface Check {
+interface Check {
   name: string;
-  run(): Promise<ToolResult>;
+  run: () => Promise<ToolResult>;
 }
 
 const PRETTIER = "node_modules/prettier/bin/prettier.cjs";
@@ -16,7 +16,7 @@ const PRETTIER_CACHE = [
   "--cache-location=build/prettier-cache",
 ];
 
-export const CHECKS: Check[] = [
+const CHECKS: Check[] = [
   {
     name: "format",
     run: () => runTool(PRETTIER, ["--check", "--log-level=warn", ...PRETTIER_CACHE, "."]),
@@ -49,8 +49,9 @@ async function checkImports(): Promise<ToolResult> {
   return { code: broken.length === 0 ? 0 : 1, output: broken.join("\n") };
 }
 
-export function runCheck(check: Check): Promise<ToolResult> {
-  return check.run();
+/** Runs all checks side by side; the results keep the order of the list. */
+export function runChecks(): Promise<(ToolResult & { name: string })[]> {
+  return Promise.all(CHECKS.map(async ({ name, run }) => ({ name, ...(await run()) })));
 }
 
 /** Rewrites all files in the house format. */
