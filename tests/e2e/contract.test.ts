@@ -19,7 +19,7 @@ const ENVOYS_AT_ONCE = 4;
 
 describe("The contract on a real Envoy", { concurrency: ENVOYS_AT_ONCE }, () => {
   for (const [key, situations] of groups) {
-    describe(`Setup ${key}`, () => {
+    describe(`Setup ${key}`, { concurrency: false }, () => {
       let world: World;
       before(async () => {
         world = await startRealWorld(situations[0]!.setup, await buildProbe());

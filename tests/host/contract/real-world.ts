@@ -102,11 +102,11 @@ class RealWorld implements World {
 
   async fail(index: number): Promise<void> {
     this.endpoints.fail(index);
-    const total = this.endpoints.addresses.length;
+    const failed = `llm::${this.address(index)}::health_flags::/failed_active_hc`;
     const deadline = performance.now() + HEALTH_PATIENCE_MS;
     while (performance.now() < deadline) {
-      const stats = await this.envoy.stats("membership_healthy");
-      if ((stats["cluster.llm.membership_healthy"] ?? total) < total) return;
+      const clusters = await (await fetch(`${this.envoy.adminUrl}/clusters`)).text();
+      if (clusters.includes(failed)) return;
       await sleep(POLL_MS);
     }
     throw new Error("Envoy does not notice the failing endpoint");
