@@ -5,7 +5,6 @@ import { Progress } from "../json/progress";
 import { Scanner } from "../json/scanner";
 import { NO_FIELD } from "./body-fields";
 import { BodySink } from "./body-sink";
-import { NO_FORMAT, formatAt } from "./dialects/table";
 import { SOURCE_BODY, SOURCE_CHAIN, SOURCE_HEADER } from "./identity";
 import { PathKind } from "./paths";
 import { Place } from "./place";
@@ -55,7 +54,7 @@ export class RequestReader {
   answer(request: Request): void {
     const sink = this.sink;
     const fields = sink.fields;
-    const isPrompt = sink.row != NO_FORMAT && formatAt(sink.row).listPlace == Place.Prompt;
+    const isPrompt = sink.choice.isMade && sink.choice.format.listPlace == Place.Prompt;
     const tally = isPrompt ? sink.prompt.tally : sink.conversation.tally;
     if (isPrompt) sink.prompt.answer(request);
     else sink.conversation.answer(request, fields.continuesFinal);
@@ -126,8 +125,8 @@ export class RequestReader {
 
   private get dialect(): Dialect {
     const sink = this.sink;
-    if (sink.row == NO_FORMAT) return Dialect.None;
-    const dialect = formatAt(sink.row).dialect;
+    if (!sink.choice.isMade) return Dialect.None;
+    const dialect = sink.choice.format.dialect;
     return dialect == Dialect.Chat && sink.hasSystemKey ? Dialect.Messages : dialect;
   }
 }

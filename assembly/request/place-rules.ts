@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small questions about places, each with one answer for all wire formats.
+import { Place } from "./place";
+
+/** Tokens of a picture, clip or file, whatever its bytes: those of a typical one in open models. */
+const IMAGE_TOKENS: u32 = 1_000;
+const AUDIO_TOKENS: u32 = 500;
+const VIDEO_TOKENS: u32 = 4_000;
+const FILE_TOKENS: u32 = 2_000;
+
+export function mediaTokens(place: Place): u32 {
+  switch (place) {
+    case Place.Image:
+      return IMAGE_TOKENS;
+    case Place.Audio:
+      return AUDIO_TOKENS;
+    case Place.Video:
+      return VIDEO_TOKENS;
+    case Place.File:
+      return FILE_TOKENS;
+    default:
+      return 0;
+  }
+}
+
+/** The place of a container: some places take only one kind, or mean something else as the other. */
+export function containerPlace(place: Place, isArray: bool): Place {
+  switch (place) {
+    case Place.Top:
+    case Place.Item:
+    case Place.Call:
+      return isArray ? Place.Ignored : place;
+    case Place.Items:
+    case Place.Prompt:
+    case Place.Tools:
+      return isArray ? place : Place.Ignored;
+    case Place.Content:
+    case Place.System:
+      return isArray ? place : Place.Part;
+    case Place.Part:
+    case Place.Function:
+      return isArray ? Place.Value : place;
+    case Place.Text:
+    case Place.Refusal:
+      return Place.Value;
+    default:
+      return place;
+  }
+}
+
+/** Places whose text itself is read, not only its hash. */
+export function isKept(place: Place): bool {
+  switch (place) {
+    case Place.ItemType:
+    case Place.Conversation:
+    case Place.TurnHint:
+    case Place.ParentId:
+      return true;
+    default:
+      return place >= Place.Session;
+  }
+}
+
+/** Places whose texts are reported in pieces. */
+export function isPieced(place: Place): bool {
+  return place == Place.System || place == Place.Prompt;
+}
+
+/** Places that one key leads to, so that a second value is a second key of the same name. */
+export function isSingular(place: Place): bool {
+  switch (place) {
+    case Place.Model:
+    case Place.Stream:
+    case Place.ContinueFinal:
+    case Place.PreviousResponse:
+    case Place.Cohort:
+    case Place.Tools:
+    case Place.System:
+    case Place.Role:
+    case Place.ItemType:
+    case Place.Content:
+    case Place.PartType:
+    case Place.Text:
+    case Place.Calls:
+    case Place.AnswersId:
+    case Place.OwnId:
+      return true;
+    default:
+      return false;
+  }
+}
