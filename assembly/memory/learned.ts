@@ -8,6 +8,9 @@ const FEWEST_BYTES: f64 = 0.25;
 const MOST_BYTES: f64 = 16;
 const RATIO_RATE: f64 = 0.05;
 
+/** Estimates are off by less than this, whatever the language and the tokenizer. */
+const MOST_SCALE: f64 = 32;
+
 /** Times in seconds, lengths in tokens. One record per model, shared by all workers. */
 export class Learned {
   /** w1: seconds of prefill per uncached token. */
@@ -28,6 +31,8 @@ export class Learned {
   outputTokens: f64 = 400;
   /** Bytes of prompt text per token, as answers reported their prompt tokens. */
   bytesPerToken: f64 = 4;
+  /** Reported prompt tokens per estimated one: what estimates are multiplied by. */
+  tokenScale: f64 = 1;
   /** Answers that told their cached tokens, and answers in a row that did not. */
   reports: f64 = 0;
   silent: f64 = 0;
@@ -41,6 +46,7 @@ export class Learned {
     this.tpotSeconds = other.tpotSeconds;
     this.outputTokens = other.outputTokens;
     this.bytesPerToken = other.bytesPerToken;
+    this.tokenScale = other.tokenScale;
     this.reports = other.reports;
     this.silent = other.silent;
   }
@@ -51,6 +57,15 @@ export class Learned {
     const ratio = <f64>promptBytes / <f64>promptTokens;
     if (ratio < FEWEST_BYTES || ratio > MOST_BYTES) return;
     this.bytesPerToken += RATIO_RATE * (ratio - this.bytesPerToken);
+  }
+
+  /** Takes one report into account; `estimatedTokens` were already multiplied by the scale as it was. */
+  noteEstimate(estimatedTokens: u32, promptTokens: u32): void {
+    if (promptTokens < LEAST_TOKENS || estimatedTokens == 0) return;
+    const scale = (this.tokenScale * <f64>promptTokens) / <f64>estimatedTokens;
+    if (scale < 1 / MOST_SCALE || scale > MOST_SCALE) return;
+    const rate = this.tokenScale == 1 ? 1 : RATIO_RATE;
+    this.tokenScale += rate * (scale - this.tokenScale);
   }
 
   /** False where a number is none: the record was damaged. All fields are f64. */
