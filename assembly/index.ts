@@ -86,7 +86,8 @@ export function proxy_on_log(contextId: u32): void {
   if (stream !== null) stream.onLog();
 }
 
-export function proxy_on_done(_contextId: u32): u32 {
+export function proxy_on_done(contextId: u32): u32 {
+  if (roots.has(contextId)) roots.get(contextId).drain();
   return 1;
 }
 

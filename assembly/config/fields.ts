@@ -3,7 +3,18 @@
 // Generated from assembly/config/options.schema.json: change that file, then run `npm run generate`.
 
 import { Alphabet, Field, Kind } from "./field";
-import { Options, Mode, PolicyKind, SteeringKind, FirstTurn, Tier } from "./options";
+import {
+  Options,
+  Mode,
+  PolicyKind,
+  SteeringKind,
+  FirstTurn,
+  Tier,
+  AdmissionOrder,
+  PriorityScheme,
+  PriorityOrder,
+  ProgramScope,
+} from "./options";
 
 /** All fields; the index of a row is the field's number below. */
 export function allFields(): Field[] {
@@ -271,12 +282,188 @@ export function allFields(): Field[] {
       false,
     ),
     new Field("record", Kind.Flag, 0, 0, 0, Alphabet.Printable, [], "true or false", false),
+    new Field(
+      "admission.enabled",
+      Kind.Flag,
+      0,
+      0,
+      0,
+      Alphabet.Printable,
+      [],
+      "true or false",
+      false,
+    ),
+    new Field(
+      "admission.dry_run",
+      Kind.Flag,
+      0,
+      0,
+      0,
+      Alphabet.Printable,
+      [],
+      "true or false",
+      false,
+    ),
+    new Field(
+      "admission.order",
+      Kind.Choice,
+      0,
+      0,
+      0,
+      Alphabet.Printable,
+      ["fifo", "oldest-session"],
+      'one of "fifo", "oldest-session"',
+      false,
+    ),
+    new Field(
+      "admission.capacity_tokens",
+      Kind.Integer,
+      0,
+      1000000000,
+      0,
+      Alphabet.Printable,
+      [],
+      "an integer from 0 to 1000000000",
+      false,
+    ),
+    new Field(
+      "admission.window_percent",
+      Kind.Integer,
+      0,
+      1000,
+      0,
+      Alphabet.Printable,
+      [],
+      "an integer from 0 to 1000",
+      false,
+    ),
+    new Field(
+      "admission.hold_limit_ms",
+      Kind.Integer,
+      0,
+      86400000,
+      0,
+      Alphabet.Printable,
+      [],
+      "an integer from 0 to 86400000",
+      false,
+    ),
+    new Field(
+      "admission.max_held",
+      Kind.Integer,
+      1,
+      65536,
+      0,
+      Alphabet.Printable,
+      [],
+      "an integer from 1 to 65536",
+      false,
+    ),
+    new Field(
+      "admission.max_held_bytes",
+      Kind.Integer,
+      1048576,
+      2147483647,
+      0,
+      Alphabet.Printable,
+      [],
+      "an integer from 1048576 to 2147483647",
+      false,
+    ),
+    new Field(
+      "admission.refuse_first_turns",
+      Kind.Flag,
+      0,
+      0,
+      0,
+      Alphabet.Printable,
+      [],
+      "true or false",
+      false,
+    ),
+    new Field(
+      "gateways.index",
+      Kind.Integer,
+      0,
+      1023,
+      0,
+      Alphabet.Printable,
+      [],
+      "an integer from 0 to 1023",
+      false,
+    ),
+    new Field(
+      "gateways.count",
+      Kind.Integer,
+      1,
+      1024,
+      0,
+      Alphabet.Printable,
+      [],
+      "an integer from 1 to 1024",
+      false,
+    ),
+    new Field(
+      "priority.scheme",
+      Kind.Choice,
+      0,
+      0,
+      0,
+      Alphabet.Printable,
+      ["none", "plas", "atlas", "astraea", "program-fcfs"],
+      'one of "none", "plas", "atlas", "astraea", "program-fcfs"',
+      false,
+    ),
+    new Field(
+      "priority.header",
+      Kind.Text,
+      0,
+      128,
+      0,
+      Alphabet.HeaderName,
+      [],
+      'a header name of at most 128 characters, or ""',
+      false,
+    ),
+    new Field(
+      "priority.order",
+      Kind.Choice,
+      0,
+      0,
+      0,
+      Alphabet.Printable,
+      ["low-first", "high-first"],
+      'one of "low-first", "high-first"',
+      false,
+    ),
+    new Field(
+      "priority.program_scope",
+      Kind.Choice,
+      0,
+      0,
+      0,
+      Alphabet.Printable,
+      ["session", "family"],
+      'one of "session", "family"',
+      false,
+    ),
+    new Field(
+      "prefill_header",
+      Kind.Text,
+      0,
+      128,
+      0,
+      Alphabet.HeaderName,
+      [],
+      'a header name of at most 128 characters, or ""',
+      false,
+    ),
   ];
 }
 
 /** Paths of nested groups. */
 export function allGroups(): string[] {
-  return [];
+  return ["admission", "gateways", "priority"];
 }
 
 export function setFlag(options: Options, field: i32, value: bool): void {
@@ -292,6 +479,15 @@ export function setFlag(options: Options, field: i32, value: bool): void {
       break;
     case 23:
       options.record = value;
+      break;
+    case 24:
+      options.admissionEnabled = value;
+      break;
+    case 25:
+      options.admissionDryRun = value;
+      break;
+    case 32:
+      options.admissionRefuseFirstTurns = value;
       break;
     default:
       break;
@@ -337,6 +533,39 @@ export function setInteger(options: Options, field: i32, value: i32): void {
     case 20:
       options.endpointTtlMs = value;
       break;
+    case 26:
+      options.admissionOrder = <AdmissionOrder>value;
+      break;
+    case 27:
+      options.admissionCapacityTokens = value;
+      break;
+    case 28:
+      options.admissionWindowPercent = value;
+      break;
+    case 29:
+      options.admissionHoldLimitMs = value;
+      break;
+    case 30:
+      options.admissionMaxHeld = value;
+      break;
+    case 31:
+      options.admissionMaxHeldBytes = value;
+      break;
+    case 33:
+      options.gatewaysIndex = value;
+      break;
+    case 34:
+      options.gatewaysCount = value;
+      break;
+    case 35:
+      options.priorityScheme = <PriorityScheme>value;
+      break;
+    case 37:
+      options.priorityOrder = <PriorityOrder>value;
+      break;
+    case 38:
+      options.priorityProgramScope = <ProgramScope>value;
+      break;
     default:
       break;
   }
@@ -361,6 +590,12 @@ export function setText(options: Options, field: i32, value: string): void {
       break;
     case 21:
       options.hashSeed = value;
+      break;
+    case 36:
+      options.priorityHeader = value;
+      break;
+    case 39:
+      options.prefillHeader = value;
       break;
     default:
       break;

@@ -119,6 +119,87 @@ export function tierName(value: Tier): string {
   }
 }
 
+/** Values of `admission.order`. */
+export enum AdmissionOrder {
+  Fifo = 0,
+  OldestSession = 1,
+}
+
+/** The value as the configuration writes it. */
+export function admissionOrderName(value: AdmissionOrder): string {
+  switch (value) {
+    case AdmissionOrder.Fifo:
+      return "fifo";
+    case AdmissionOrder.OldestSession:
+      return "oldest-session";
+    default:
+      return "";
+  }
+}
+
+/** Values of `priority.scheme`. */
+export enum PriorityScheme {
+  None = 0,
+  Plas = 1,
+  Atlas = 2,
+  Astraea = 3,
+  ProgramFcfs = 4,
+}
+
+/** The value as the configuration writes it. */
+export function prioritySchemeName(value: PriorityScheme): string {
+  switch (value) {
+    case PriorityScheme.None:
+      return "none";
+    case PriorityScheme.Plas:
+      return "plas";
+    case PriorityScheme.Atlas:
+      return "atlas";
+    case PriorityScheme.Astraea:
+      return "astraea";
+    case PriorityScheme.ProgramFcfs:
+      return "program-fcfs";
+    default:
+      return "";
+  }
+}
+
+/** Values of `priority.order`. */
+export enum PriorityOrder {
+  LowFirst = 0,
+  HighFirst = 1,
+}
+
+/** The value as the configuration writes it. */
+export function priorityOrderName(value: PriorityOrder): string {
+  switch (value) {
+    case PriorityOrder.LowFirst:
+      return "low-first";
+    case PriorityOrder.HighFirst:
+      return "high-first";
+    default:
+      return "";
+  }
+}
+
+/** Values of `priority.program_scope`. */
+export enum ProgramScope {
+  Session = 0,
+  Family = 1,
+}
+
+/** The value as the configuration writes it. */
+export function programScopeName(value: ProgramScope): string {
+  switch (value) {
+    case ProgramScope.Session:
+      return "session";
+    case ProgramScope.Family:
+      return "family";
+    default:
+      return "";
+  }
+}
+
 /** All options; a new object holds the defaults. */
 export class Options {
   /**
@@ -227,4 +308,57 @@ export class Options {
   exposeDecision: bool = false;
   /** Leave one record a request in filter state for the access log: hashes and numbers, no text. */
   record: bool = false;
+  /** Hold sessions whose context does not fit. */
+  admissionEnabled: bool = false;
+  /** Only count what would be held; every request goes on at once. */
+  admissionDryRun: bool = false;
+  /**
+   * Who goes first among the held: `fifo` gives the best throughput, `oldest-session` the best
+   * job times.
+   */
+  admissionOrder: AdmissionOrder = AdmissionOrder.Fifo;
+  /**
+   * KV tokens that one endpoint can hold. 0: measured from the cached tokens that answers
+   * report.
+   */
+  admissionCapacityTokens: i32 = 0;
+  /**
+   * Share of a given `capacity_tokens` that resident sessions may take, in percent. 0: the
+   * usual one.
+   */
+  admissionWindowPercent: i32 = 0;
+  /**
+   * A request is let through after this many milliseconds; 0: never. At a minute or less most
+   * of the gain is gone.
+   */
+  admissionHoldLimitMs: i32 = 300000;
+  /** Requests that may wait at once in one worker; more are let through. */
+  admissionMaxHeld: i32 = 1024;
+  /** Body bytes that waiting requests may keep in one worker's buffers; more are let through. */
+  admissionMaxHeldBytes: i32 = 1073741824;
+  /**
+   * Answer first turns beyond these bounds with 429 and `Retry-After` instead of letting them
+   * through.
+   */
+  admissionRefuseFirstTurns: bool = false;
+  /** Number of this gateway, from 0. */
+  gatewaysIndex: i32 = 0;
+  /** How many gateways there are. */
+  gatewaysCount: i32 = 1;
+  /**
+   * `plas` and `atlas` order by attained service of the program, `astraea` by state-aware
+   * levels, `program-fcfs` by the program's arrival. `none`: no header is written.
+   */
+  priorityScheme: PriorityScheme = PriorityScheme.None;
+  /** Request header that the engine reads the priority from; clients' own values are stripped. */
+  priorityHeader: string = "x-vllm-priority";
+  /** Which number the engine serves first: `low-first` (vLLM) or `high-first` (SGLang). */
+  priorityOrder: PriorityOrder = PriorityOrder.LowFirst;
+  /** What a program is: each session, or a session with all its children. */
+  priorityProgramScope: ProgramScope = ProgramScope.Family;
+  /**
+   * Prefill/decode disaggregation where the decode side orchestrates: request header that names
+   * the chosen prefill endpoint as `ip:port`. Empty: not written.
+   */
+  prefillHeader: string = "";
 }

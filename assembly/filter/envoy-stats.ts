@@ -10,6 +10,10 @@ export class EnvoyStatSink extends StatSink {
     return defineStat(StatType.Counter, name);
   }
 
+  gauge(name: string): u32 {
+    return defineStat(StatType.Gauge, name);
+  }
+
   histogram(name: string): u32 {
     return defineStat(StatType.Histogram, name);
   }

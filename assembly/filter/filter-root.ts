@@ -12,7 +12,7 @@ import { propertyAddress, propertyPath, propertySize, readProperty } from "../ho
 import { randomBits } from "../host/random";
 import { readShared, writeShared } from "../host/shared-data";
 import { HeaderMapType } from "../host/status";
-import { nowNs, setTickPeriod } from "../host/streams";
+import { nowNs, selectContext, setTickPeriod } from "../host/streams";
 import { HostText } from "../host/text";
 import { SharedStore } from "../memory/shared-store";
 import { Meters } from "../metrics/meters";
@@ -21,6 +21,7 @@ import { HeaderRules } from "../request/header-rules";
 import { classifyPath, isScanned } from "../request/paths";
 import { RequestReader } from "../request/reader";
 import { AnswerKind } from "../response/answer-kind";
+import { Admitter } from "./admitter";
 import { AnswerHead } from "./answer-head";
 import { EnvoySharedStore } from "./envoy-shared-store";
 import { EnvoyStatSink } from "./envoy-stats";
@@ -66,6 +67,8 @@ export class FilterRoot {
   router: Router | null = null;
   /** A body was delivered while headers were held: the host has the flag. */
   holdWorks: bool = false;
+  /** The stream whose own callback asks for room; others are let go from outside theirs. */
+  deciding: FilterStream | null = null;
 
   private options: Options = new Options();
   private seed: u64 = 0;
@@ -128,6 +131,10 @@ export class FilterRoot {
     const nowMs = this.nowMs();
     this.limits.refresh();
     router.tick(nowMs);
+    for (let i = 0; i < router.admitters.length; i++) {
+      const admitter = router.admitters[i];
+      if (admitter !== null && admitter.hasHeld) this.letGoOf(admitter, nowMs);
+    }
     const patience = <u64>this.options.holdStallMs;
     for (let stream = this.held.first; stream !== null; stream = this.held.first) {
       if (nowMs < stream.lastByteMs + patience) return;
@@ -180,6 +187,52 @@ export class FilterRoot {
 
   giveReader(reader: RequestReader): void {
     if (this.spareReaders.length < POOL_SIZE) this.spareReaders.push(reader);
+  }
+
+  /** Lets requests go on that wait for the fleet of this one, as far as there is room now. */
+  letGo(turnaround: Turnaround, nowMs: u64): void {
+    const admitter = turnaround.admitter;
+    if (admitter !== null && admitter.hasHeld) this.letGoOf(admitter, nowMs);
+  }
+
+  /** Lets every waiting request go on, without asking for room: the configuration is going away. */
+  drain(): void {
+    const router = this.router;
+    if (router === null) return;
+    const nowMs = this.nowMs();
+    for (let i = 0; i < router.admitters.length; i++) {
+      const admitter = router.admitters[i];
+      if (admitter === null) continue;
+      for (
+        let call = admitter.admission.drain();
+        call !== null;
+        call = admitter.admission.drain()
+      ) {
+        this.resume(call.ticket, nowMs);
+      }
+    }
+  }
+
+  private letGoOf(admitter: Admitter, nowMs: u64): void {
+    const router = this.router;
+    const head = admitter.admission.held.first();
+    if (router === null || head === null) return;
+    const waiting = FilterRoot.streams.find(head.ticket);
+    if (waiting === null) return;
+    const fleet = waiting.turnaround.fleet;
+    if (fleet === null) return;
+    router.load(waiting.turnaround, fleet, nowMs);
+    let call = router.nextAdmitted(admitter, nowMs);
+    for (; call !== null; call = router.nextAdmitted(admitter, nowMs)) {
+      this.resume(call.ticket, nowMs);
+    }
+  }
+
+  private resume(ticket: u32, nowMs: u64): void {
+    const stream = FilterRoot.streams.find(ticket);
+    if (stream !== null) stream.goOn(nowMs);
+    const deciding = this.deciding;
+    if (deciding !== null && deciding !== stream) selectContext(deciding.contextId);
   }
 
   /** Whether headers are held until the body is read. */

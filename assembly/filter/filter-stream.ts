@@ -8,6 +8,8 @@ import { Outcome } from "../metrics/outcome";
 import { Counter } from "../metrics/meters";
 import { RequestReader } from "../request/reader";
 import { Reading } from "../request/request";
+import { Verdict } from "../scheduling/admission/admission";
+import { refuseRequest } from "./refusal";
 import { AnswerReader } from "../response/answer-reader";
 import { FilterRoot } from "./filter-root";
 import { UNKNOWN_LENGTH } from "./request-head";
@@ -47,6 +49,10 @@ export class FilterStream {
   private decided: bool = false;
   /** The first byte of the answer has come. */
   private answering: bool = false;
+  /** Admission holds the request back. */
+  private waiting: bool = false;
+  /** Answered with 429. */
+  private refused: bool = false;
   private outcome: Outcome = Outcome.Passed;
   private contentLength: i64 = UNKNOWN_LENGTH;
   private seenBytes: u32 = 0;
@@ -65,6 +71,8 @@ export class FilterStream {
     this.started = false;
     this.decided = false;
     this.answering = false;
+    this.waiting = false;
+    this.refused = false;
     this.outcome = Outcome.Passed;
     this.contentLength = UNKNOWN_LENGTH;
     this.seenBytes = 0;
@@ -92,16 +100,16 @@ export class FilterStream {
 
   onRequestBody(size: u32, ended: bool): Action {
     const reader = this.reader;
-    if (reader === null) return Action.Continue;
+    if (this.refused) return Action.StopIterationAndWatermark;
+    if (reader === null) return this.waiting ? Action.StopIterationAndWatermark : Action.Continue;
     if (this.stalledMs != 0) this.judgeStall(size);
     const progress = this.feed(reader, size);
     const whole = ended || <i64>this.seenBytes == this.contentLength;
     if (progress == Progress.Malformed || whole) return this.endScan(reader);
-    if (this.decided) return Action.Continue;
+    if (this.decided) return this.waiting ? Action.StopIterationAndWatermark : Action.Continue;
     if (!this.listed) return Action.Continue; // Read as it streams by.
     if (this.seenBytes >= this.root.limits.capBytes) {
-      this.decide(reader, Outcome.OverCap);
-      return Action.Continue;
+      return this.decide(reader, Outcome.OverCap);
     }
     if (size > 0) {
       this.lastByteMs = this.root.nowMs();
@@ -114,7 +122,8 @@ export class FilterStream {
   /** With trailers the body callbacks never say that the stream ended. */
   onRequestTrailers(): Action {
     const reader = this.reader;
-    return reader !== null ? this.endScan(reader) : Action.Continue;
+    if (reader !== null) this.endScan(reader);
+    return this.waiting || this.refused ? Action.StopIteration : Action.Continue;
   }
 
   onResponseHeaders(ended: bool): void {
@@ -142,6 +151,10 @@ export class FilterStream {
     this.started = false;
     if (this.reader !== null && !this.decided) this.outcome = Outcome.Aborted;
     this.dropReader();
+    if (this.waiting) {
+      this.waiting = false;
+      this.root.meters.noteHeld(-1, 0);
+    }
     if (this.decided) this.closeBooks();
     if (this.root.records)
       writeRecord(this.turnaround, this.outcome, this.root.rules, this.root.nowMs());
@@ -155,6 +168,7 @@ export class FilterStream {
     this.router.learn(this.turnaround, nowMs); // The answer may have begun before the request ended.
     this.router.teach(this.turnaround, this.answer.outcome, timeNs, nowMs);
     this.router.finish(this.turnaround, nowMs);
+    this.root.letGo(this.turnaround, nowMs); // Its end may have made room.
   }
 
   /** Called when the host forgets the stream; a stream without a log callback is closed here. */
@@ -172,7 +186,22 @@ export class FilterStream {
     this.root.held.remove(this);
     if (!selectContext(this.contextId)) return;
     if (reader !== null && !this.decided) this.decide(reader, Outcome.Stalled);
-    continueRequest();
+    if (!this.waiting && !this.refused) continueRequest();
+  }
+
+  /** Admission has room for this request now. */
+  goOn(nowMs: u64): void {
+    if (!this.waiting) return;
+    this.waiting = false;
+    const turnaround = this.turnaround;
+    const admitter = turnaround.admitter;
+    if (admitter !== null) admitter.leave(turnaround);
+    const here = this.root.deciding === this; // It found room as it came: its own callback lets it go.
+    if (!here && !selectContext(this.contextId)) return;
+    if (!here) this.root.meters.noteHeld(-1, nowMs - turnaround.call.heldMs);
+    turnaround.sentNs = nowNs();
+    this.router.decideAdmitted(turnaround, nowMs);
+    if (!here) continueRequest();
   }
 
   /** Copies the chunk through the window into the scanner. */
@@ -209,20 +238,47 @@ export class FilterStream {
 
   private endScan(reader: RequestReader): Action {
     reader.finish();
-    if (!this.decided) this.decide(reader, outcomeOf(reader.reading));
+    let action = this.waiting ? Action.StopIterationAndWatermark : Action.Continue;
+    if (!this.decided) action = this.decide(reader, outcomeOf(reader.reading));
     else reader.answer(this.turnaround.request);
     this.dropReader();
-    return Action.Continue;
+    return action;
   }
 
-  private decide(reader: RequestReader, outcome: Outcome): void {
+  /** Has the request decided. It goes on, or waits for admission, or has been refused. */
+  private decide(reader: RequestReader, outcome: Outcome): Action {
+    const root = this.root;
+    const mayHold = this.listed;
     this.decided = true;
     this.outcome = outcome;
-    this.root.held.remove(this);
+    root.held.remove(this);
     reader.answer(this.turnaround.request);
     const timeNs = nowNs();
+    const nowMs = timeNs / NS_PER_MS;
     this.turnaround.sentNs = timeNs;
-    this.router.decide(this.turnaround, timeNs / NS_PER_MS);
+    const bytes = this.seenBytes;
+    const verdict = this.router.decide(this.turnaround, this.contextId, bytes, mayHold, nowMs);
+    if (verdict == Verdict.Pass) return Action.Continue;
+    if (verdict == Verdict.Hold) this.wait(nowMs);
+    else this.refuse();
+    return this.waiting || this.refused ? Action.StopIterationAndWatermark : Action.Continue;
+  }
+
+  private wait(nowMs: u64): void {
+    const root = this.root;
+    this.waiting = true;
+    root.deciding = this;
+    root.letGo(this.turnaround, nowMs); // There may be room.
+    root.deciding = null;
+    if (!this.waiting) return;
+    root.meters.noteHeld(1, 0);
+    root.meters.count(Counter.AdmissionHeld);
+  }
+
+  private refuse(): void {
+    this.refused = true;
+    this.outcome = Outcome.Refused;
+    refuseRequest();
   }
 
   /** After a stall: were the bytes waiting in Envoy? Then the listener holds less than the filter believed. */

@@ -22,12 +22,15 @@ import { SharedStore } from "../memory/shared-store";
 import { Counter, Meters } from "../metrics/meters";
 import { Reason } from "../metrics/reason";
 import { Dialect, Reading, Request } from "../request/request";
+import { Verdict } from "../scheduling/admission/admission";
+import { AdmissionCall } from "../scheduling/admission/admission-call";
 import { AnswerScanners } from "../response/answer-scanner";
 import { Outcome as Answer } from "../response/outcome";
 import { NO_ENDPOINT } from "../scheduling/decision";
 import { RoutingOptions } from "../scheduling/routing/options";
 import { policyOf } from "../scheduling/routing/policies";
-import { candidateOf, NO_INDEX, Policy } from "../scheduling/routing/policy";
+import { candidateOf, leaveToEnvoy, NO_INDEX, Policy, sendTo } from "../scheduling/routing/policy";
+import { Admitter } from "./admitter";
 import { writeDecision } from "./decision-headers";
 import { EnvoyGauges } from "./envoy-gauges";
 import { Steering } from "./steering/steering";
@@ -59,11 +62,15 @@ export class Router {
   // A handful of clusters at most: a walk beats a map.
   private readonly fleets: Fleet[] = [];
   private readonly fleetKeys: u64[] = [];
+  /** Admission of each fleet; null where it is off. */
+  readonly admitters: Array<Admitter | null> = [];
+  /** The chance of the request at hand. */
+  private drawn: u64 = 0;
   private readonly endpointTtlMs: u64;
   private chance: u64;
 
   constructor(
-    options: Options,
+    private readonly options: Options,
     private readonly store: SharedStore,
     private readonly meters: Meters,
     vm: u64,
@@ -89,32 +96,95 @@ export class Router {
   }
 
   /** Decides the request of a stream and tells Envoy; called once, while its headers can still be written. */
-  decide(turnaround: Turnaround, nowMs: u64): void {
+  decide(turnaround: Turnaround, ticket: u32, bodyBytes: u32, mayHold: bool, nowMs: u64): Verdict {
     const request = turnaround.request;
     const fleet = this.fleetOfRoute();
     turnaround.fleet = fleet; // Load counts for what is no conversation, too.
-    if (request.turn == 0) return; // Forwarded as it came.
+    if (request.turn == 0) return Verdict.Pass; // Forwarded as it came.
     turnaround.session = sessionOf(request);
-    if (fleet !== null) this.pick(turnaround, fleet, nowMs);
-    this.countDecision(turnaround);
-    if (!this.observes) this.tell(turnaround, nowMs);
+    if (fleet !== null) {
+      fleet.noteMembers(<i32>readInteger(NUM_ENDPOINTS, 0));
+      this.affinity.find(request, fleet, turnaround.homes, nowMs);
+      this.load(turnaround, fleet, nowMs);
+      const verdict = this.admit(turnaround, fleet, ticket, bodyBytes, mayHold, nowMs);
+      if (verdict != Verdict.Pass) return verdict;
+      this.pick(turnaround, fleet, nowMs);
+    }
+    this.conclude(turnaround, nowMs);
+    return Verdict.Pass;
+  }
+
+  /** Admission lets a request go on that waited: it is sent where its context fits, or where Envoy says. */
+  decideAdmitted(turnaround: Turnaround, nowMs: u64): void {
+    const call = turnaround.call;
+    const cached = <u32>max(0, call.promptTokens - call.uncachedTokens);
+    const decision = turnaround.decision;
+    if (call.slot == NO_ENDPOINT) leaveToEnvoy(turnaround.request, Reason.Admitted, decision);
+    else sendTo(call.slot, Reason.Admitted, turnaround.request, cached, decision);
+    this.conclude(turnaround, nowMs);
+  }
+
+  /** Fills the loads of a fleet as one request sees them; they stay until the next one. */
+  load(turnaround: Turnaround, fleet: Fleet, nowMs: u64): void {
+    this.drawn = this.nextChance();
+    fleet.load(this.loads, turnaround.request, turnaround.homes, nowMs, this.drawn);
+  }
+
+  /** The next waiting request that may go on, given the loads; null when none may. */
+  nextAdmitted(admitter: Admitter, nowMs: u64): AdmissionCall | null {
+    const call = admitter.release(this.loads, nowMs);
+    return call !== null ? call : admitter.overdue(this.loads, nowMs);
+  }
+
+  private admit(
+    turnaround: Turnaround,
+    fleet: Fleet,
+    ticket: u32,
+    bodyBytes: u32,
+    mayHold: bool,
+    nowMs: u64,
+  ): Verdict {
+    const admitter = this.admitterOf(fleet);
+    turnaround.admitter = admitter;
+    if (admitter === null || turnaround.request.identity.isFinal) return Verdict.Pass;
+    if (!mayHold && !this.options.admissionDryRun) return Verdict.Pass;
+    if (this.isScout(turnaround)) return Verdict.Pass;
+    const verdict = admitter.arrive(turnaround, ticket, bodyBytes, this.loads, nowMs);
+    if (!this.options.admissionDryRun || verdict != Verdict.Hold) return verdict;
+    // A dry run counts whom no room is found for at once, and lets everybody go.
+    const released = admitter.release(this.loads, nowMs);
+    if (released === null) this.meters.count(Counter.AdmissionWouldHold);
+    admitter.abandon(turnaround);
+    return Verdict.Pass;
+  }
+
+  /**
+   * While endpoints are unknown, Envoy has to find them: all requests help where none is known, else every eighth
+   * without a home (an endpoint that never answers must not switch admission off).
+   */
+  private isScout(turnaround: Turnaround): bool {
+    if (this.loads.count == 0) return true;
+    return !this.loads.complete && turnaround.homes.count == 0 && (this.drawn & 7) == 0;
   }
 
   private pick(turnaround: Turnaround, fleet: Fleet, nowMs: u64): void {
     const request = turnaround.request;
     const homes = turnaround.homes;
     const decision = turnaround.decision;
-    fleet.noteMembers(<i32>readInteger(NUM_ENDPOINTS, 0));
-    this.affinity.find(request, fleet, homes, nowMs);
-    const chance = this.nextChance();
-    fleet.load(this.loads, request, homes, nowMs, chance);
     const holder = this.heldAnswers.find(request.previousResponse, fleet, nowMs);
     if (holder != NO_SLOT) {
-      decision.set(holder, Reason.Held); // Nobody else can answer: no policy is asked.
+      // Nobody else can answer: no policy is asked.
+      const cached = homes.count > 0 ? homes.prefixTokens[0] : 0;
+      sendTo(holder, Reason.Held, request, cached, decision);
       return;
     }
     fleet.recall(this.learned, request.model, nowMs);
-    this.policy.pick(request, homes, this.loads, nowMs, chance, decision);
+    this.policy.pick(request, homes, this.loads, nowMs, this.drawn, decision);
+  }
+
+  private conclude(turnaround: Turnaround, nowMs: u64): void {
+    this.countDecision(turnaround);
+    if (!this.observes) this.tell(turnaround, nowMs);
   }
 
   /**
@@ -138,6 +208,8 @@ export class Router {
   noteFirstByte(turnaround: Turnaround, nowMs: u64): void {
     const fleet = turnaround.fleet;
     if (fleet !== null) fleet.firstByte(turnaround.flight, nowMs);
+    const admitter = turnaround.admitter;
+    if (admitter !== null) admitter.firstByte(turnaround);
   }
 
   /** Stores the request with the endpoint that served it, once, when both are known. */
@@ -163,12 +235,18 @@ export class Router {
     }
     if (request.identity.isFinal) this.affinity.freeSession(request.session);
     this.teacher.teach(turnaround, answer, nowNs, nowMs);
+    const admitter = turnaround.admitter;
+    if (admitter !== null && answer.firstByte) {
+      admitter.end(turnaround, answer, this.teacher.uncachedSeconds, nowMs);
+    }
   }
 
   /** Closes the books of a stream: whatever it counted for is taken back. */
   finish(turnaround: Turnaround, nowMs: u64): void {
     const fleet = turnaround.fleet;
     if (fleet !== null) fleet.finish(turnaround.flight, nowMs);
+    const admitter = turnaround.admitter;
+    if (admitter !== null) admitter.abandon(turnaround);
   }
 
   /**
@@ -181,7 +259,11 @@ export class Router {
         this.fleetNamed(this.clusters.nameOf(i), this.clusters.nameSizeOf(i));
       }
     }
-    for (let i = 0; i < this.fleets.length; i++) this.fleets[i].tick(nowMs);
+    for (let i = 0; i < this.fleets.length; i++) {
+      this.fleets[i].tick(nowMs);
+      const admitter = this.admitters[i];
+      if (admitter !== null) admitter.tick(nowMs);
+    }
   }
 
   /** Writes the decision to a header map: to the upstream, or to the client when the operator wants it there. */
@@ -220,6 +302,8 @@ export class Router {
       turnaround.queuedTokens = this.loads.pendingPrefill[row];
       turnaround.contextTokens = this.loads.context[row];
     }
+    const admitter = turnaround.admitter;
+    if (admitter !== null) admitter.send(turnaround, this.loads, slot, nowMs);
     const uncached = turnaround.decision.uncachedTokens;
     fleet.send(turnaround.flight, slot, uncached, turnaround.request.promptTokens, nowMs);
   }
@@ -259,10 +343,22 @@ export class Router {
     const name = String.UTF8.decodeUnsafe(address, <usize>size);
     this.clusters.note(address, size);
     const gauges = new EnvoyGauges(name, MAX_SLOTS);
-    const fleet = new Fleet(this.store, gauges, key.toString(16), this.vm, this.endpointTtlMs);
+    const id = key.toString(16);
+    const fleet = new Fleet(this.store, gauges, id, this.vm, this.endpointTtlMs);
     this.fleetKeys.push(key);
     this.fleets.push(fleet);
+    this.admitters.push(this.makeAdmitter(name, id));
     return fleet;
+  }
+
+  private makeAdmitter(cluster: string, id: string): Admitter | null {
+    if (!this.options.admissionEnabled) return null;
+    return new Admitter(this.options, this.store, this.meters, cluster, id, this.vm);
+  }
+
+  private admitterOf(fleet: Fleet): Admitter | null {
+    const index = this.fleets.indexOf(fleet);
+    return index >= 0 ? this.admitters[index] : null;
   }
 
   /** xorshift64: chance among equals, not a secret. */

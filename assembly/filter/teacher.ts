@@ -49,6 +49,11 @@ export class Teacher {
     else if (isMostlyCached(answer)) this.trust(turnaround, fleet, slot, nowMs);
   }
 
+  /** Learned seconds of prefill per uncached token, of the model that was last taught. */
+  get uncachedSeconds(): f64 {
+    return this.learned.uncachedSeconds;
+  }
+
   /** The endpoint had far less than believed: the entry is void, and so is what idles there for longer. */
   private forget(turnaround: Turnaround, fleet: Fleet, slot: i32, nowMs: u64): void {
     this.meters.count(Counter.HomesVoided);
@@ -79,6 +84,7 @@ export class Teacher {
     lesson.cachedTokens = answer.cachedTokens == NOT_TOLD ? UNKNOWN : <f64>answer.cachedTokens;
     lesson.hasUsage = answer.hasUsage;
     lesson.outputTokens = answer.outputTokens == NOT_TOLD ? UNKNOWN : <f64>answer.outputTokens;
+    lesson.headTokens = <f64>request.headTokens;
     lesson.heldTokens = <f64>heldTokens(turnaround, turnaround.servedSlot);
     lesson.seenTokens = <f64>homes.seenTokens;
     lesson.known = homes.count > 0;

@@ -5,7 +5,9 @@ import { Homes } from "../memory/homes";
 import { InFlight } from "../memory/in-flight";
 import { NO_SLOT } from "../memory/roster";
 import { Decision } from "../scheduling/decision";
+import { Admitter } from "./admitter";
 import { PathKind } from "../request/paths";
+import { AdmissionCall } from "../scheduling/admission/admission-call";
 import { Request } from "../request/request";
 
 /** One per stream, pooled with it; `Router` fills it. */
@@ -15,10 +17,16 @@ export class Turnaround {
   readonly homes: Homes = new Homes();
   readonly decision: Decision = new Decision();
   readonly flight: InFlight = new InFlight();
+  /** The request as admission sees it; `session` 0 = it does not. */
+  readonly call: AdmissionCall = new AdmissionCall();
   /** The fleet of the cluster that the route names; null until the request is decided. */
   fleet: Fleet | null = null;
   /** What the path says about the body. */
   path: PathKind = PathKind.Leave;
+  /** Admission of that fleet; null where it is off. */
+  admitter: Admitter | null = null;
+  /** Body bytes that wait in Envoy's buffers while the request waits. */
+  heldBytes: u32 = 0;
   /** Hash of the tenant: seeds every key. */
   tenant: u64 = 0;
   /** What is written as `x-smetric-session`. */
@@ -38,6 +46,9 @@ export class Turnaround {
 
   reset(): void {
     this.fleet = null;
+    this.admitter = null;
+    this.heldBytes = 0;
+    this.call.reset();
     this.homes.reset();
     this.request.turn = 0;
     this.request.items = 0;

@@ -8,6 +8,7 @@ import { Reason, reasonName, REASONS } from "./reason";
 /** Where counts go: Envoy's stats in production. */
 export abstract class StatSink {
   abstract counter(name: string): u32;
+  abstract gauge(name: string): u32;
   abstract histogram(name: string): u32;
   abstract add(id: u32, amount: i64): void;
   abstract sample(id: u32, value: u64): void;
@@ -39,6 +40,14 @@ export enum Counter {
   HoldUnsupported = 10,
   /** Homes forgotten because the engine reported far fewer cached tokens than believed. */
   HomesVoided = 11,
+  /** Requests that admission made wait. */
+  AdmissionHeld = 12,
+  /** Requests that admission would make wait, were it no dry run. */
+  AdmissionWouldHold = 13,
+  /** Requests that waited for `hold_limit_ms` and went on without room. */
+  AdmissionOverdue = 14,
+  /** Requests that found no place to wait in and went on at once. */
+  AdmissionUnheld = 15,
 }
 
 const COUNTER_NAMES: StaticArray<string> = [
@@ -54,6 +63,10 @@ const COUNTER_NAMES: StaticArray<string> = [
   "smetric_cap_lowered",
   "smetric_hold_unsupported",
   "smetric_homes_voided",
+  "smetric_admission.result.held",
+  "smetric_admission.result.would_hold",
+  "smetric_admission.result.overdue",
+  "smetric_admission.result.unheld",
 ];
 
 /** All counters of one VM. */
@@ -63,6 +76,8 @@ export class Meters {
   private readonly outcomes: StaticArray<u32> = new StaticArray<u32>(OUTCOMES);
   private readonly reasons: StaticArray<u32> = new StaticArray<u32>(REASONS);
   private readonly turns: u32;
+  private readonly held: u32;
+  private readonly holdMs: u32;
 
   constructor(private readonly sink: StatSink) {
     for (let i = 0; i < COUNTER_NAMES.length; i++) {
@@ -75,6 +90,8 @@ export class Meters {
       this.reasons[i] = sink.counter("smetric_decisions.reason." + reasonName(<Reason>i));
     }
     this.turns = sink.histogram("smetric_turn");
+    this.held = sink.gauge("smetric_held");
+    this.holdMs = sink.histogram("smetric_hold_ms");
   }
 
   count(counter: Counter, amount: i64 = 1): void {
@@ -87,6 +104,12 @@ export class Meters {
 
   countReason(reason: Reason): void {
     this.sink.add(this.reasons[reason], 1);
+  }
+
+  /** One more request waits for admission, or one fewer; `waitedMs` of one that goes on. */
+  noteHeld(change: i32, waitedMs: u64): void {
+    this.sink.add(this.held, change);
+    if (waitedMs > 0) this.sink.sample(this.holdMs, waitedMs);
   }
 
   sampleTurn(turn: i32): void {

@@ -26,9 +26,11 @@ export enum Outcome {
   Aborted = 10,
   /** Decided from the agent's headers alone (`trust_agent_headers`): the body was not read. */
   Hinted = 11,
+  /** Answered with 429: no place was left to wait in. */
+  Refused = 12,
 }
 
-export const OUTCOMES: i32 = 12;
+export const OUTCOMES: i32 = 13;
 
 /** Name of an outcome as counters and `inspect` write it. */
 export function outcomeName(outcome: Outcome): string {
@@ -55,6 +57,8 @@ export function outcomeName(outcome: Outcome): string {
       return "aborted";
     case Outcome.Hinted:
       return "hinted";
+    case Outcome.Refused:
+      return "refused";
     default:
       return "passed";
   }

@@ -16,9 +16,11 @@ export enum Reason {
   Migrate = 5,
   /** Server-held history: the endpoint that stored it is the only one that can answer. */
   Held = 6,
+  /** Admission held the session back until its context fitted this endpoint. */
+  Admitted = 7,
 }
 
-export const REASONS: i32 = 7;
+export const REASONS: i32 = 8;
 
 /** Name of a reason as counters, headers and logs write it. */
 export function reasonName(reason: Reason): string {
@@ -35,6 +37,8 @@ export function reasonName(reason: Reason): string {
       return "migrate";
     case Reason.Held:
       return "held";
+    case Reason.Admitted:
+      return "admitted";
     default:
       return "none";
   }

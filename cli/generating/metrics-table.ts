@@ -96,9 +96,14 @@ function readCounters(): Metric[] {
   }));
 }
 
-function readGauges(): Metric[] {
-  const names = readNames(parse("assembly/filter/envoy-gauges.ts"), "gaugeName");
-  const kinds = readEnum(parse("assembly/memory/shared-store.ts"), "GaugeKind");
+function readGauges(
+  namesPath: string,
+  nameFunction: string,
+  kindsPath: string,
+  kind: string,
+): Metric[] {
+  const names = readNames(parse(namesPath), nameFunction);
+  const kinds = readEnum(parse(kindsPath), kind);
   return kinds.map(({ name, meaning }) => ({
     stat: `${names.get(name) ?? names.get("") ?? ""}.fleet.CLUSTER.slot.N`,
     kind: "gauge",
@@ -127,6 +132,27 @@ export function readMetrics(): Metric[] {
       kind: "histogram",
       meaning: "Structural turn of conversations.",
     },
-    ...readGauges(),
+    {
+      stat: "smetric_held",
+      kind: "gauge",
+      meaning: "Requests that wait for admission.",
+    },
+    {
+      stat: "smetric_hold_ms",
+      kind: "histogram",
+      meaning: "Time that admission made a request wait, in milliseconds.",
+    },
+    ...readGauges(
+      "assembly/filter/envoy-gauges.ts",
+      "gaugeName",
+      "assembly/memory/shared-store.ts",
+      "GaugeKind",
+    ),
+    ...readGauges(
+      "assembly/filter/admission-gauges.ts",
+      "admissionGaugeName",
+      "assembly/filter/admission-gauges.ts",
+      "AdmissionGauge",
+    ),
   ];
 }

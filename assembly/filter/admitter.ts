@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Admission for one fleet in one VM: asks the pure rule, and keeps what it needs to know of streams.
+import { AdmissionOrder, Options } from "../config/options";
+import { Loads } from "../memory/loads";
+import { NO_SLOT } from "../memory/roster";
+import { SharedStore } from "../memory/shared-store";
+import { Counter, Meters } from "../metrics/meters";
+import { FinishReason, NOT_TOLD, Outcome as Answer } from "../response/outcome";
+import { Admission, Verdict } from "../scheduling/admission/admission";
+import { AdmissionCall } from "../scheduling/admission/admission-call";
+import { Evidence } from "../scheduling/admission/evidence";
+import { HeldHeads } from "../scheduling/admission/held-heads";
+import { HoldOrder } from "../scheduling/admission/held-queue";
+import { AdmissionOptions } from "../scheduling/admission/options";
+import { SharedEndpoints } from "../scheduling/admission/shared-endpoints";
+import { StopClass } from "../scheduling/admission/stop-class";
+import { markForeign } from "../scheduling/admission/subset";
+import { candidateOf, NO_INDEX } from "../scheduling/routing/policy";
+import { AdmissionGauges } from "./admission-gauges";
+import { Turnaround } from "./turnaround";
+
+const NS_PER_SECOND: f64 = 1e9;
+const GAUGE_MS: u64 = 500;
+
+
+@final
+export class Admitter {
+  readonly admission: Admission;
+  /** Body bytes that waiting requests keep in Envoy's buffers. */
+  private heldBytes: u64 = 0;
+  private gaugedMs: u64 = 0;
+  private readonly evidence: Evidence = new Evidence();
+  private readonly gauges: AdmissionGauges;
+
+  constructor(
+    private readonly options: Options,
+    store: SharedStore,
+    private readonly meters: Meters,
+    cluster: string,
+    fleetId: string,
+    vm: u64,
+  ) {
+    const heads = new HeldHeads(store, fleetId, vm);
+    this.admission = new Admission(toRule(options), new SharedEndpoints(store, fleetId), heads);
+    this.gauges = new AdmissionGauges(cluster);
+  }
+
+  /** Whether a request goes on, waits, or is refused. After Hold the caller looks at `release` at once. */
+  arrive(turnaround: Turnaround, ticket: u32, bodyBytes: u32, loads: Loads, nowMs: u64): Verdict {
+    const call = turnaround.call;
+    describe(call, turnaround, ticket);
+    this.markForeign(loads);
+    const verdict = this.admission.arrive(call, loads, nowMs);
+    if (verdict != Verdict.Hold) {
+      // Room to wait in is the only reason to pass with a full queue.
+      if (this.isFull) this.meters.count(Counter.AdmissionUnheld);
+      return verdict;
+    }
+    if (this.heldBytes + bodyBytes > <u64>this.options.admissionMaxHeldBytes) {
+      this.admission.held.remove(call);
+      this.meters.count(Counter.AdmissionUnheld);
+      const refuses = this.options.admissionRefuseFirstTurns && call.home == NO_SLOT;
+      return refuses ? Verdict.Refuse : Verdict.Pass;
+    }
+    turnaround.heldBytes = bodyBytes;
+    this.heldBytes += bodyBytes;
+    return Verdict.Hold;
+  }
+
+  get hasHeld(): bool {
+    return this.admission.held.count > 0;
+  }
+
+  /** The next request that may go on, or null. */
+  release(loads: Loads, nowMs: u64): AdmissionCall | null {
+    this.markForeign(loads);
+    const call = this.admission.release(loads, nowMs);
+    return call;
+  }
+
+  /** The next request that has waited too long, or null. */
+  overdue(loads: Loads, nowMs: u64): AdmissionCall | null {
+    this.markForeign(loads);
+    const call = this.admission.overdue(loads, nowMs);
+    if (call !== null) this.meters.count(Counter.AdmissionOverdue);
+    return call;
+  }
+
+  /** A waiting request goes on, or its client left. */
+  leave(turnaround: Turnaround): void {
+    this.heldBytes -= turnaround.heldBytes;
+    turnaround.heldBytes = 0;
+  }
+
+  /** A request that did not wait leaves for an endpoint, or another one served it than was thought. */
+  send(turnaround: Turnaround, loads: Loads, slot: i32, nowMs: u64): void {
+    const call = turnaround.call;
+    if (call.slot == slot) return;
+    if (call.slot != NO_SLOT) this.admission.abandon(call);
+    if (call.session == 0) return;
+    const row = candidateOf(loads, slot);
+    const queued = row == NO_INDEX ? 0 : loads.pendingPrefill[row];
+    this.admission.send(call, slot, queued, nowMs);
+  }
+
+  firstByte(turnaround: Turnaround): void {
+    this.admission.firstByte(turnaround.call);
+  }
+
+  /** An answer ended: the session's context is what it was plus the answer. */
+  end(turnaround: Turnaround, answer: Answer, uncachedSeconds: f64, nowMs: u64): void {
+    const call = turnaround.call;
+    if (answer.promptTokens > 0) call.promptTokens = <f64>answer.promptTokens;
+    const evidence = this.evidence;
+    evidence.cachedTokens = answer.cachedTokens == NOT_TOLD ? -1 : <f64>answer.cachedTokens;
+    evidence.outputTokens = answer.outputTokens == NOT_TOLD ? -1 : <f64>answer.outputTokens;
+    const first = turnaround.firstTokenNs;
+    const seen = first > turnaround.sentNs;
+    evidence.ttftSeconds = seen ? <f64>(first - turnaround.sentNs) / NS_PER_SECOND : -1;
+    evidence.uncachedSeconds = uncachedSeconds;
+    evidence.stop = stopClassOf(answer.finishReason);
+    this.admission.end(call, evidence, nowMs);
+  }
+
+  /** The stream is over without an answer, held or not. May be called again. */
+  abandon(turnaround: Turnaround): void {
+    this.leave(turnaround);
+    this.admission.abandon(turnaround.call);
+  }
+
+  tick(nowMs: u64): void {
+    this.admission.tick(nowMs);
+    if (nowMs < this.gaugedMs + GAUGE_MS) return;
+    this.gaugedMs = nowMs;
+    this.gauges.publish(this.admission);
+  }
+
+  private get isFull(): bool {
+    return this.admission.held.count >= this.options.admissionMaxHeld;
+  }
+
+  private markForeign(loads: Loads): void {
+    if (this.options.gatewaysCount > 1) {
+      markForeign(loads, this.options.gatewaysIndex, this.options.gatewaysCount);
+    }
+  }
+}
+
+function toRule(options: Options): AdmissionOptions {
+  const rule = new AdmissionOptions();
+  const oldest = options.admissionOrder == AdmissionOrder.OldestSession;
+  rule.order = oldest ? HoldOrder.OldestSession : HoldOrder.Fifo;
+  rule.capacityTokens = <f64>options.admissionCapacityTokens;
+  rule.windowShare = <f64>options.admissionWindowPercent / 100;
+  rule.holdLimitMs = <u64>options.admissionHoldLimitMs;
+  rule.maxHeld = options.admissionMaxHeld;
+  rule.refuseFirstTurns = options.admissionRefuseFirstTurns;
+  return rule;
+}
+
+function describe(call: AdmissionCall, turnaround: Turnaround, ticket: u32): void {
+  const request = turnaround.request;
+  const homes = turnaround.homes;
+  const known = homes.count > 0;
+  call.reset();
+  call.ticket = ticket;
+  call.session = turnaround.session;
+  call.tenant = turnaround.tenant;
+  call.home = known ? homes.slots[0] : NO_SLOT;
+  call.promptTokens = <f64>request.promptTokens;
+  call.expectedTokens = known ? <f64>homes.prefixTokens[0] : 0;
+  call.sharedTokens = <f64>request.headTokens;
+}
+
+function stopClassOf(reason: FinishReason): StopClass {
+  if (reason == FinishReason.ToolUse) return StopClass.Tool;
+  return reason == FinishReason.EndTurn ? StopClass.EndTurn : StopClass.Other;
+}
