@@ -100,8 +100,7 @@ test("a listener update keeps the memory, and a bad one keeps the old filter", a
   });
   const update = (configuration: object): void => {
     const endpoints = fleet.endpoints.map((endpoint) => endpoint.address);
-    const listenPort = Number(new URL(fleet.envoy.url).port);
-    file.write(loadBootstrap({ bootstrap: "pin", endpoints, wasm, configuration, listenPort }));
+    file.write(loadBootstrap({ bootstrap: "pin", endpoints, wasm, configuration }));
   };
   const counted = async (name: string): Promise<number> => {
     const stat = `listener_manager.lds.${name}`;
