@@ -15,6 +15,7 @@ export interface CheckedOptions {
   policy: string;
   steering: string;
   holdCapBytes: number;
+  admission: boolean;
 }
 
 function pathOf(fault: ErrorObject): string {
@@ -27,7 +28,7 @@ function ownerOf(path: string): Field | undefined {
 
 /** As the filter: a forgotten or added ending is a small mistake, however long it is. */
 function nearest(name: string): string {
-  const known = [...groups, ...fields.map((field) => field.path)];
+  const known = [...groups, ...fields].map(({ path }) => path);
   const sameStart = (each: string): boolean => each.startsWith(name) || name.startsWith(each);
   return (name.length >= 4 ? known.find(sameStart) : undefined) ?? closest(name, known);
 }
@@ -62,5 +63,6 @@ export function readCheckedOptions(configuration: unknown): CheckedOptions {
     policy: String(valueOf("policy")),
     steering: String(valueOf("steering")),
     holdCapBytes: Number(valueOf("hold_cap_bytes")),
+    admission: valueOf("admission.enabled") === true,
   };
 }

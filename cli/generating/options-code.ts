@@ -152,7 +152,7 @@ export function writeFields(schema: Schema): string {
     ``,
     `/** Paths of nested groups. */`,
     `export function allGroups(): string[] {`,
-    `  return [${schema.groups.map((group) => `"${group}"`).join(", ")}];`,
+    `  return [${schema.groups.map(({ path }) => `"${path}"`).join(", ")}];`,
     `}`,
     ``,
     writeSetter(

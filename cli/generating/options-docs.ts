@@ -24,6 +24,14 @@ function writeSection(field: Field): string {
   ].join("\n");
 }
 
+/** Fields that lie directly in a group, or at the top. */
+function fieldsOf({ fields }: Schema, group: string): Field[] {
+  const prefix = group === "" ? "" : `${group}.`;
+  return fields.filter(
+    ({ path }) => path.startsWith(prefix) && !path.slice(prefix.length).includes("."),
+  );
+}
+
 /** Text of docs/configuration.md. */
 export function writeConfigurationReference(schema: Schema): string {
   return [
@@ -44,6 +52,13 @@ export function writeConfigurationReference(schema: Schema): string {
     ``,
     `## Fields`,
     ``,
-    ...schema.fields.map(writeSection),
+    ...fieldsOf(schema, "").map(writeSection),
+    ...schema.groups.flatMap(({ path, description }) => [
+      `## \`${path}\``,
+      ``,
+      `${description} Its fields are written nested: \`{"${path}": {...}}\`.`,
+      ``,
+      ...fieldsOf(schema, path).map(writeSection),
+    ]),
   ].join("\n");
 }

@@ -49,10 +49,16 @@ export interface Field {
   allowed: string;
 }
 
+/** A nested object. */
+export interface Group {
+  /** Without a trailing dot. */
+  path: string;
+  description: string;
+}
+
 export interface Schema {
   root: SchemaNode;
-  /** Paths of nested groups, without a trailing dot. */
-  groups: string[];
+  groups: Group[];
   fields: Field[];
 }
 
@@ -118,7 +124,7 @@ function walk(node: SchemaNode, prefix: string, schema: Schema): void {
   for (const [name, child] of Object.entries(node.properties ?? {})) {
     const path = prefix + name;
     if (child.type === "object") {
-      schema.groups.push(path);
+      schema.groups.push({ path, description: child.description ?? "" });
       walk(child, `${path}.`, schema);
     } else {
       schema.fields.push(readField(path, child));

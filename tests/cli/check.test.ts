@@ -133,6 +133,16 @@ const TRAPS: Trap[] = [
     says: /^error: tick_ms: 5 is not allowed; an integer from 10 to 1000 is/,
   },
   {
+    what: "admission without affinity",
+    change: (tree) => configure(tree, { policy: "least-request", admission: { enabled: true } }),
+    says: /^warning: admission with policy least-request/,
+  },
+  {
+    what: "admission that cannot name an endpoint",
+    change: (tree) => configure(tree, { steering: "hash", admission: { enabled: true } }),
+    says: /^error: admission needs steering pin or override-host, not hash/,
+  },
+  {
     what: "a listener buffer below the cap",
     change: (tree) => delete listener(tree)["per_connection_buffer_limit_bytes"],
     says: /^warning: per_connection_buffer_limit_bytes is 1048576 bytes, less than hold_cap_bytes/,
