@@ -10,7 +10,7 @@ import { fromRoot } from "../../../cli/paths.ts";
 
 /** Python with vLLM and its CPU backend; see CONTRIBUTING.md. */
 const PYTHON_VARIABLE = "SMETRIC_VLLM_PYTHON";
-const START_TIMEOUT_MS = 300_000;
+const START_TIMEOUT_MS = 900_000;
 
 export interface RealEngine {
   url: string;
