@@ -156,7 +156,7 @@ function drawCharts(): void {
     [
       ["queue", (arm) => arm.jct_queue_s, COLORS[1]],
       ["prefill", (arm) => arm.jct_prefill_s, COLORS[2]],
-      ["decode", (arm) => arm.jct_decode_s],
+      ["decode", (arm) => arm.jct_decode_s, COLORS[0]],
     ],
     { stacked: true },
   );
