@@ -62,6 +62,7 @@ export class FrameStack {
   /** A token below the deepest frame. */
   addDeep(hash: u64): void {
     this.top.sum = fold(this.top.sum, hash);
+    this.top.count++;
   }
 }
 
