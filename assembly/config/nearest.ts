@@ -23,8 +23,9 @@ function editDistance(a: string, b: string): i32 {
   return row[width];
 }
 
-/** A forgotten or added ending (`hold_cap` for `hold_cap_bytes`) is a small mistake however long it is. */
+/** A forgotten or added ending or group (`hold_cap`, `enabled`) is a small mistake however long it is. */
 function distance(name: string, known: string): i32 {
+  if (known.endsWith("." + name)) return 0;
   if (name.length >= 4 && (known.startsWith(name) || name.startsWith(known))) return 1;
   return editDistance(name, known);
 }

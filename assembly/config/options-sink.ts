@@ -80,7 +80,7 @@ export class OptionsSink extends Sink {
     }
     this.field = this.findField(path);
     if (this.field == NO_FIELD) {
-      const known = nearestName(path, this.paths());
+      const known = nearestName(path, this.candidates(path));
       this.fault = printable(path) + " is not a known option; did you mean " + known + "?";
       return;
     }
@@ -164,11 +164,22 @@ export class OptionsSink extends Sink {
     return NO_FIELD;
   }
 
-  private paths(): string[] {
-    const paths = this.groups.slice(0);
-    for (let i = 0; i < this.fields.length; i++) paths.push(this.fields[i].path);
-    return paths;
+  /** What an unknown name may have meant: one of its neighbours, or the same name in another group. */
+  private candidates(path: string): string[] {
+    const name = lastName(path);
+    const found: string[] = [];
+    const known = this.groups.slice(0);
+    for (let i = 0; i < this.fields.length; i++) known.push(this.fields[i].path);
+    for (let i = 0; i < known.length; i++) {
+      const isNeighbour = known[i] == this.prefix + lastName(known[i]);
+      if (isNeighbour || lastName(known[i]) == name) found.push(known[i]);
+    }
+    return found;
   }
+}
+
+function lastName(path: string): string {
+  return path.substring(path.lastIndexOf(".") + 1);
 }
 
 function decode(token: Token): string {

@@ -39,7 +39,9 @@ export function checkText(text: string): Report {
   const documents = parseAllDocuments(text);
   const broken = documents.flatMap((document) => document.errors)[0];
   if (broken !== undefined) throw new Failure(broken.message.split("\n")[0] ?? "not YAML");
-  const trees: unknown[] = documents.map((document) => document.toJS() as unknown);
+  const trees: unknown[] = documents.map((document) =>
+    document.contents === null ? {} : (document.toJS() as unknown),
+  );
   if (trees.some(isManifest)) {
     return { kind: "manifests", findings: checkManifests(trees.filter(isManifest), checkText) };
   }
@@ -47,5 +49,8 @@ export function checkText(text: string): Report {
   const isEnvoy =
     isNode(tree) && ["static_resources", "dynamic_resources", "configs"].some((key) => key in tree);
   if (isEnvoy) return { kind: "bootstrap", findings: checkBootstrap(tree) };
-  return { kind: "configuration", findings: checkOptions(tree ?? {}, "configuration") };
+  return {
+    kind: "configuration",
+    findings: checkOptions(tree === undefined ? {} : tree, "configuration"),
+  };
 }

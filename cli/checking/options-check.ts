@@ -4,7 +4,7 @@ import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { closest } from "fastest-levenshtein";
 import { type Field, readSchema } from "../generating/options-schema.ts";
 import { error, type Finding } from "./finding.ts";
-import { at } from "./node.ts";
+import { at, isNode } from "./node.ts";
 
 const { root, fields, groups } = readSchema();
 const validate = new Ajv2020({ allErrors: true }).compile(root);
@@ -26,11 +26,24 @@ function ownerOf(path: string): Field | undefined {
   return fields.find((field) => path === field.path || path.startsWith(`${field.path}.`));
 }
 
-/** As the filter: a forgotten or added ending is a small mistake, however long it is. */
-function nearest(name: string): string {
-  const known = [...groups, ...fields].map(({ path }) => path);
-  const sameStart = (each: string): boolean => each.startsWith(name) || name.startsWith(each);
-  return (name.length >= 4 ? known.find(sameStart) : undefined) ?? closest(name, known);
+const KNOWN = [...groups, ...fields].map(({ path }) => path);
+
+const lastName = (path: string): string => path.slice(path.lastIndexOf(".") + 1);
+
+/** As the filter: a forgotten or added ending or group is a small mistake, however long it is. */
+function nearest(path: string): string {
+  const prefix = path.slice(0, path.length - lastName(path).length);
+  const elsewhere = KNOWN.find((known) => known.endsWith(`.${path}`));
+  if (elsewhere !== undefined) return elsewhere;
+  const neighbours = KNOWN.filter((known) => known === prefix + lastName(known));
+  const sameStart = neighbours.find((known) => known.startsWith(path) || path.startsWith(known));
+  return (path.length >= 4 ? sameStart : undefined) ?? closest(path, neighbours);
+}
+
+/** A value as the filter's messages show it. */
+function show(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  return isNode(value) ? "an object" : JSON.stringify(value);
 }
 
 function describe(fault: ErrorObject, configuration: unknown): string {
@@ -41,9 +54,14 @@ function describe(fault: ErrorObject, configuration: unknown): string {
     return `${full} is not a known option; did you mean ${nearest(full)}?`;
   }
   const field = ownerOf(path);
-  if (field === undefined) return `${path || "the configuration"} must be an object`;
-  const value = at(configuration, field.path);
-  const shown = field.node.writeOnly === true ? "(a hidden value)" : JSON.stringify(value);
+  if (field === undefined) {
+    const value = path === "" ? configuration : at(configuration, path);
+    return `${path || "the configuration"}: ${show(value)} is not allowed; an object is`;
+  }
+  const shown =
+    field.node.writeOnly === true
+      ? "(a hidden value)"
+      : JSON.stringify(at(configuration, field.path));
   return `${field.path}: ${shown} is not allowed; ${field.allowed} is`;
 }
 

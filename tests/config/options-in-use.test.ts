@@ -14,6 +14,6 @@ const sources = readdirSync(fromRoot("assembly"), { recursive: true, encoding: "
 
 for (const { path, property } of readSchema().fields) {
   test(`the filter reads ${path}`, () => {
-    assert.match(sources, new RegExp(`\\.${property}\\b`));
+    assert.ok(new RegExp(`\\.${property}\\b`).test(sources), `nothing reads ${property}`);
   });
 }

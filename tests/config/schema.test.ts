@@ -28,7 +28,14 @@ function isValid(text: string): boolean {
 }
 
 test("the defaults are allowed values", () => {
-  const defaults = Object.fromEntries(fields.map(({ path, node }) => [path, node.default]));
+  const defaults: Record<string, unknown> = {};
+  for (const { path, node } of fields) {
+    const names = path.split(".");
+    const last = names.pop() ?? "";
+    let group = defaults;
+    for (const name of names) group = (group[name] ??= {}) as Record<string, unknown>;
+    group[last] = node.default;
+  }
   assert.ok(validate(defaults), JSON.stringify(validate.errors));
 });
 
