@@ -14,7 +14,8 @@ function bodyGrammar(): Grammar {
     .key(Place.Top, "messages", Place.Items)
     .key(Place.Top, "input", Place.Items)
     .key(Place.Top, "prompt", Place.Items)
-    .element(Place.Items, Place.Item);
+    .element(Place.Items, Place.Item)
+    .element(Place.Prompt, Place.PromptToken);
 
   grammar
     .key(Place.Top, "tools", Place.Tools)

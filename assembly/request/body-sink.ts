@@ -15,7 +15,14 @@ import { Item } from "./item";
 import { ListChoice } from "./list-choice";
 import { PathKind } from "./paths";
 import { Mark, Place } from "./place";
-import { containerPlace, isKept, isPieced, isSingular, mediaTokens } from "./place-rules";
+import {
+  containerPlace,
+  isHashedWhole,
+  isKept,
+  isPieced,
+  isSingular,
+  mediaTokens,
+} from "./place-rules";
 import { Prompt } from "./prompt";
 import { Tally } from "./tally";
 
@@ -126,10 +133,10 @@ export class BodySink extends Sink {
       frame.child = frame.place;
       return;
     }
-    const child = this.grammarOf(frame.place).childOf(frame.place, token.hash);
-    frame.child = child;
-    if (frame.place == Place.Top) this.beginField(frame, child, token);
-    else this.noteTwice(frame, child);
+    frame.child = this.grammarOf(frame.place).childOf(frame.place, token.hash);
+    if (frame.place == Place.Top) this.beginField(frame, frame.child, token);
+    else this.noteTwice(frame, frame.child);
+    const child = frame.child;
     if (isKept(child)) token.wantText = true;
     else if (isPieced(child)) token.wantPieces = true;
     else if (child == Place.Text && this.isSystemPart) this.beginSystemText(token);
@@ -219,7 +226,7 @@ export class BodySink extends Sink {
     const frame = this.frames.top;
     const place = frame.child;
     if (place == Place.HeadExtra && !isEmpty) this.head.addExtra(member(frame.key, hash));
-    else if (place == Place.Value || place == Place.Ordered) frame.give(hash, isEmpty);
+    else if (isHashedWhole(place)) frame.give(hash, isEmpty);
   }
 
   /** Rare places of a text. */

@@ -48,6 +48,21 @@ export function containerPlace(place: Place, isArray: bool): Place {
   }
 }
 
+/** Places at which every value counts, of whatever kind. */
+export function isHashedWhole(place: Place): bool {
+  switch (place) {
+    case Place.Value:
+    case Place.Ordered:
+    case Place.Image:
+    case Place.Audio:
+    case Place.Video:
+    case Place.File:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /** Places whose text itself is read, not only its hash. */
 export function isKept(place: Place): bool {
   switch (place) {

@@ -104,6 +104,8 @@ export class Request {
   /** Estimated tokens of the whole prompt, head included. */
   promptTokens: u32 = 0;
   promptBytes: u32 = 0;
+  /** What all estimates above were multiplied by; 1 as long as they are the reader's own. */
+  tokenScale: f64 = 1;
   stream: bool = false;
   /** The list ends in model items that may be a prefill: they count in no turn, but a boundary lies before them. */
   openRun: bool = false;

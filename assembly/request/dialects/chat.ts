@@ -12,7 +12,6 @@ export function chatFormat(): Format {
   addParts(grammar);
 
   grammar
-    .element(Place.Items, Place.Item)
     .key(Place.Item, "role", Place.Role)
     .key(Place.Item, "content", Place.Content)
     .key(Place.Item, "tool_calls", Place.Calls)

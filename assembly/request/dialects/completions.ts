@@ -6,7 +6,5 @@ import { Dialect } from "../request";
 import { Format } from "./format";
 
 export function completionsFormat(): Format {
-  const format = new Format(Dialect.Completions, "prompt", Place.Prompt, PathKind.Completions);
-  format.grammar.element(Place.Prompt, Place.PromptToken);
-  return format;
+  return new Format(Dialect.Completions, "prompt", Place.Prompt, PathKind.Completions);
 }

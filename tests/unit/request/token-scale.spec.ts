@@ -2,19 +2,16 @@
 // Estimated tokens brought to the scale that a model's answers report.
 import { Learned } from "../../../assembly/memory/learned";
 import { Request } from "../../../assembly/request/request";
-import { scaleTokens } from "../../../assembly/request/token-scale";
+import { scaleTokens, unscaledTokens } from "../../../assembly/request/token-scale";
 
 describe("the scale of tokens", () => {
   it("takes the first report at its word and then follows slowly", () => {
     const learned = new Learned();
     learned.noteEstimate(1_000, 1_500);
     expect(learned.tokenScale).toBe(1.5);
-    // from now on estimates come multiplied: 1,500 for the same prompt
-    learned.noteEstimate(1_500, 1_500);
-    expect(learned.tokenScale).toBe(1.5);
-    for (let i = 0; i < 200; i++) {
-      learned.noteEstimate(<u32>(1_000 * learned.tokenScale), 2_000);
-    }
+    learned.noteEstimate(1_000, 2_000);
+    expect(learned.tokenScale).toBe(1.525);
+    for (let i = 0; i < 200; i++) learned.noteEstimate(1_000, 2_000);
     expect(Math.abs(learned.tokenScale - 2)).toBeLessThan(0.02);
   });
 
@@ -38,6 +35,7 @@ describe("the scale of tokens", () => {
     request.boundaries[1].afterRunTokens = 700;
     scaleTokens(request, 1.5);
     expect(request.promptTokens).toBe(1_500);
+    expect(unscaledTokens(request)).toBe(1_000);
     expect(request.headTokens).toBe(600);
     expect(request.headPieceTokens[0]).toBe(150);
     expect(request.boundaries[1].prefixTokens).toBe(900);
