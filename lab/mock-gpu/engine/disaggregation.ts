@@ -179,6 +179,10 @@ export class PairedRequest implements ServedRequest {
     return (this.prefill?.preemptions ?? 0) + (this.decode?.preemptions ?? 0);
   }
 
+  get fetchMs(): number {
+    return this.prefill?.fetchMs ?? 0;
+  }
+
   /** Ends both halves; a no-op after the end. */
   abort(nowMs: number): void {
     if (this.endReason !== null) return;

@@ -34,6 +34,8 @@ export interface ServedRequest {
   readonly computedTokens: number;
   readonly recomputedTokens: number;
   readonly preemptions: number;
+  /** Time spent on fetching KV from a tier before the first step. */
+  readonly fetchMs: number;
 }
 
 /** Where an engine reports progress. All times are the engine's own milliseconds. */

@@ -36,7 +36,9 @@ export interface JobMeasures {
   jct_per_token_ms: number;
   /** Mean by quartile of the sessions' tokens, smallest first. */
   jct_by_size_s: number[];
+  jct_hold_s: number;
   jct_queue_s: number;
+  jct_kv_s: number;
   jct_prefill_s: number;
   jct_decode_s: number;
   jct_tool_s: number;
@@ -199,6 +201,11 @@ function meanBySize(jobs: readonly Job[]): number[] {
   });
 }
 
+/** What is left of the time to the first token. */
+function prefillMs(call: CallRecord): number {
+  return call.firstTokenMs - call.startedMs - call.holdMs - call.queueMs - call.fetchMs;
+}
+
 function jobMeasures(run: ArmRun): JobMeasures {
   const finished = run.records.filter((record) => run.finishedSessions.has(record.session));
   const sessions = [...groupBy(finished, (record) => record.session).values()];
@@ -212,8 +219,10 @@ function jobMeasures(run: ArmRun): JobMeasures {
     jct_s: spreadOf(jobs.map((job) => job.jctMs / 1000)),
     jct_per_token_ms: jobs.length === 0 ? 0 : mean(jobs.map((job) => job.jctMs / job.tokens)),
     jct_by_size_s: meanBySize(jobs),
+    jct_hold_s: perJob((call) => call.holdMs),
     jct_queue_s: perJob((call) => call.queueMs),
-    jct_prefill_s: perJob((call) => call.firstTokenMs - call.startedMs - call.queueMs),
+    jct_kv_s: perJob((call) => call.fetchMs),
+    jct_prefill_s: perJob(prefillMs),
     jct_decode_s: perJob((call) => call.endedMs - call.firstTokenMs),
     jct_tool_s: perJob((call) => call.gapMs),
     turn_jobs: turnJobs.length,

@@ -25,8 +25,12 @@ export interface CallRecord {
   outputTokens: number;
   /** Times that the engine threw this call out and computed it again. */
   preemptions: number;
+  /** Time that the gateway held the call back. */
+  holdMs: number;
   /** Time in the engine's queue before the first step. */
   queueMs: number;
+  /** Time in which KV was fetched from a tier. */
+  fetchMs: number;
   /** The structural turn that the filter wrote, null without the filter or its header. */
   seenTurn: number | null;
   /** The verified turn that the filter wrote. */

@@ -154,7 +154,9 @@ function drawCharts(): void {
     "Where a job's time goes",
     "seconds of the calls of a whole session, without its tools and pauses, mean",
     [
+      ["held", (arm) => arm.jct_hold_s, COLORS[3]],
       ["queue", (arm) => arm.jct_queue_s, COLORS[1]],
+      ["fetching", (arm) => arm.jct_kv_s, COLORS[5]],
       ["prefill", (arm) => arm.jct_prefill_s, COLORS[2]],
       ["decode", (arm) => arm.jct_decode_s, COLORS[0]],
     ],

@@ -269,7 +269,9 @@ export class Simulation {
       possibleTokens,
       outputTokens: 0,
       preemptions: 0,
+      holdMs: this.nowMs - arrivedMs,
       queueMs: 0,
+      fetchMs: 0,
       seenTurn: passage.seenTurn,
       verifiedTurn: passage.verifiedTurn,
       decision: passage.decision,
@@ -282,7 +284,8 @@ export class Simulation {
 
 function fillFrom(record: CallRecord, request: ServedRequest): void {
   record.firstTokenMs = request.firstTokenMs;
-  record.queueMs = request.firstScheduledMs - record.startedMs;
+  record.fetchMs = request.fetchMs;
+  record.queueMs = request.firstScheduledMs - request.arrivalMs - request.fetchMs;
   record.outputTokens = request.generated;
   record.preemptions = request.preemptions;
   record.fetchedTokens = Math.min(request.fetchedTokens, Math.max(0, request.cachedTokens));
