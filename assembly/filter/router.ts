@@ -22,6 +22,7 @@ import { SharedStore } from "../memory/shared-store";
 import { Counter, Meters } from "../metrics/meters";
 import { Reason } from "../metrics/reason";
 import { Dialect, Reading, Request } from "../request/request";
+import { scaleTokens } from "../request/token-scale";
 import { Verdict } from "../scheduling/admission/admission";
 import { AdmissionCall } from "../scheduling/admission/admission-call";
 import { AnswerScanners } from "../response/answer-scanner";
@@ -104,6 +105,8 @@ export class Router {
     turnaround.session = sessionOf(request);
     if (fleet !== null) {
       fleet.noteMembers(<i32>readInteger(NUM_ENDPOINTS, 0));
+      fleet.recall(this.learned, request.model, nowMs);
+      scaleTokens(request, this.learned.tokenScale);
       this.affinity.find(request, fleet, turnaround.homes, nowMs);
       this.load(turnaround, fleet, nowMs);
       const verdict = this.admit(turnaround, fleet, ticket, bodyBytes, mayHold, nowMs);
@@ -178,7 +181,6 @@ export class Router {
       sendTo(holder, Reason.Held, request, cached, decision);
       return;
     }
-    fleet.recall(this.learned, request.model, nowMs);
     this.policy.pick(request, homes, this.loads, nowMs, this.drawn, decision);
   }
 

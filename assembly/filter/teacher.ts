@@ -7,6 +7,7 @@ import { Learned } from "../memory/learned";
 import { NO_SLOT } from "../memory/roster";
 import { WRITE_ATTEMPTS } from "../memory/shared-store";
 import { Counter, Meters } from "../metrics/meters";
+import { unscaledTokens } from "../request/token-scale";
 import { NOT_TOLD, Outcome as Answer } from "../response/outcome";
 import { returnedShare } from "../scheduling/routing/estimate";
 import { isEvicted, learnPrices, Lesson, UNKNOWN } from "../scheduling/routing/priced-learner";
@@ -41,6 +42,7 @@ export class Teacher {
       fleet.beginLesson(learned, request.model);
       learnPrices(learned, lesson, share);
       if (answer.promptTokens > 0) {
+        learned.noteEstimate(unscaledTokens(request), <f64>answer.promptTokens);
         learned.noteLength(request.promptBytes, <u32>answer.promptTokens);
       }
       if (fleet.endLesson(learned, request.model, nowMs)) break;
@@ -82,6 +84,7 @@ export class Teacher {
     const told = answer.promptTokens > 0;
     lesson.promptTokens = told ? <f64>answer.promptTokens : <f64>request.promptTokens;
     lesson.cachedTokens = answer.cachedTokens == NOT_TOLD ? UNKNOWN : <f64>answer.cachedTokens;
+    lesson.estimatedTokens = <f64>request.promptTokens;
     lesson.hasUsage = answer.hasUsage;
     lesson.outputTokens = answer.outputTokens == NOT_TOLD ? UNKNOWN : <f64>answer.outputTokens;
     lesson.headTokens = <f64>request.headTokens;

@@ -54,6 +54,7 @@ export class Turnaround {
     this.request.items = 0;
     this.request.boundaryCount = 0;
     this.request.promptTokens = 0;
+    this.request.tokenScale = 1;
     this.request.identity.reset();
     this.decision.clear();
     this.tenant = 0;

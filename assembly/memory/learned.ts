@@ -59,10 +59,10 @@ export class Learned {
     this.bytesPerToken += RATIO_RATE * (ratio - this.bytesPerToken);
   }
 
-  /** Takes one report into account; `estimatedTokens` were already multiplied by the scale as it was. */
-  noteEstimate(estimatedTokens: u32, promptTokens: u32): void {
-    if (promptTokens < LEAST_TOKENS || estimatedTokens == 0) return;
-    const scale = (this.tokenScale * <f64>promptTokens) / <f64>estimatedTokens;
+  /** Takes one reported prompt length into account; the estimate is the one before any scale. */
+  noteEstimate(estimatedTokens: f64, promptTokens: f64): void {
+    if (promptTokens < <f64>LEAST_TOKENS || estimatedTokens <= 0) return;
+    const scale = promptTokens / estimatedTokens;
     if (scale < 1 / MOST_SCALE || scale > MOST_SCALE) return;
     const rate = this.tokenScale == 1 ? 1 : RATIO_RATE;
     this.tokenScale += rate * (scale - this.tokenScale);
