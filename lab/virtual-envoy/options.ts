@@ -8,6 +8,7 @@ import type { Route } from "./http/route.ts";
 import type { ResponseInput, Stream, StreamLimits } from "./http/stream.ts";
 import type { Protocol } from "./http/stream-info.ts";
 import type { UpstreamRequest } from "./http/upstream-request.ts";
+import type { Status } from "./wasm/abi.ts";
 import type { LogLine, SideCall, SideCallAnswer } from "./wasm/wasm-vm.ts";
 
 export type FailurePolicy = "fail_closed" | "fail_open" | "fail_reload";
@@ -28,6 +29,9 @@ export interface UpstreamHandler {
   ended?(stream: Stream): void;
   cancelled?(stream: Stream, upstream: UpstreamRequest): void;
 }
+
+/** Bytes, a status such as 1 (absent), or undefined: as Envoy would answer. */
+export type PropertyAnswer = Uint8Array | Status | undefined;
 
 export interface VirtualEnvoyOptions {
   /** Path of the compiled module, or its bytes. */
@@ -59,6 +63,8 @@ export interface VirtualEnvoyOptions {
   keepBodies?: boolean;
   /** Counts host calls by name in `VirtualEnvoy.hostCalls`; default false. */
   countHostCalls?: boolean;
+  /** Odd hosts: another answer to a property look-up, or undefined for the usual one. */
+  property?(path: string): PropertyAnswer;
   upstream?: UpstreamHandler;
   onLog?(line: LogLine): void;
   /** Answers side calls; undefined means the cluster is unknown. */

@@ -182,6 +182,11 @@ export class VirtualEnvoy implements StreamHost {
     return true;
   }
 
+  /** The next callback in this worker's VM traps. */
+  crash(worker: number): void {
+    this.workers[worker]!.vm.trapNext = true;
+  }
+
   /** Stops all ticks; open streams stay as they are. */
   close(): void {
     for (const worker of [this.main, ...this.workers]) worker.stop();
@@ -265,6 +270,7 @@ export class VirtualEnvoy implements StreamHost {
         vmId: options.vmId ?? "smetric",
       },
       log: (line) => this.log(line),
+      property: (path) => options.property?.(path),
       sideCall: (call) => options.sideCall?.(call),
       post: (task) => this.loop.post(task),
       after: (delayUs, task) => this.loop.after(delayUs, task),

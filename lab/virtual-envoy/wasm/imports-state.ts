@@ -54,7 +54,7 @@ function propertyImports(vm: WasmVm): ImportTable {
     proxy_get_property(start: number, size: number, ptrAt: number, sizeAt: number) {
       const path = vm.memory.text(start >>> 0, size >>> 0);
       if (path === undefined) return Status.InvalidMemoryAccess;
-      const value = vm.target().property(path);
+      const value = vm.surroundings.property(path) ?? vm.target().property(path);
       if (value === undefined) return Status.NotFound;
       if (typeof value === "number") return value;
       return returnBytes(vm, value, ptrAt >>> 0, sizeAt >>> 0);

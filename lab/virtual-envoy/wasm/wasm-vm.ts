@@ -4,7 +4,7 @@
 import type { TimerHandle } from "../clock.ts";
 import type { Random } from "../random.ts";
 import { HeaderMap } from "../http/header-map.ts";
-import type { LogLevel } from "./abi.ts";
+import type { LogLevel, Status } from "./abi.ts";
 import { type GuestContext, RootContext } from "./guest-context.ts";
 import { GuestMemory } from "./guest-memory.ts";
 import { hostImports } from "./imports.ts";
@@ -52,6 +52,8 @@ export interface VmSurroundings {
   log(line: LogLine): void;
   /** Undefined for an unknown cluster. */
   sideCall(call: SideCall): SideCallAnswer | undefined;
+  /** Replaces the answer to a property look-up, for hosts that answer oddly. */
+  property(path: string): Uint8Array | Status | undefined;
   /** Runs after the current driver operation, like the next turn of Envoy's event loop. */
   post(run: () => void): void;
   after(delayUs: number, run: () => void): TimerHandle;
@@ -67,6 +69,8 @@ export class WasmVm {
   readonly contexts = new Map<number, GuestContext>();
   readonly startedUs: number;
   failed = false;
+  /** The next call into the guest traps, as a bug in it would. */
+  trapNext = false;
   /** Set by send_local_response: the callback's own answer no longer counts. */
   replied = false;
   /** The outermost call that returned last had sent a local response. */
@@ -165,6 +169,7 @@ export class WasmVm {
     this.depth += 1;
     let answer: number | undefined;
     try {
+      if (this.trapNext) throw new WebAssembly.RuntimeError("unreachable");
       answer = callback(...args);
     } catch (error) {
       this.fail(name, error);
