@@ -23,24 +23,84 @@ export enum Alphabet {
 
 /** One row of the table of options. */
 export class Field {
+  /** Least and greatest integer, or least and most characters of a text. */
+  least: i32 = 0;
+  most: i32 = 0;
+  /** Most texts of a list. */
+  maxItems: i32 = 0;
+  alphabet: Alphabet = Alphabet.Printable;
+  /** Names of a choice, in the order of its enum. */
+  choices: string[] = [];
+  /** Its value is never printed. */
+  secret: bool = false;
+
   constructor(
     /** As the configuration writes it; groups are joined by dots. */
     public path: string,
     public kind: Kind,
-    /** Least integer, or least characters of a text. */
-    public least: i32,
-    /** Greatest integer, or most characters of a text. */
-    public most: i32,
-    /** Most texts of a list. */
-    public maxItems: i32,
-    public alphabet: Alphabet,
-    /** Names of a choice, in the order of its enum. */
-    public choices: string[],
     /** What an error message says is allowed. */
     public allowed: string,
-    /** Its value is never printed. */
-    public secret: bool,
   ) {}
+
+  range(least: i32, most: i32): Field {
+    this.least = least;
+    this.most = most;
+    return this;
+  }
+
+  of(alphabet: Alphabet): Field {
+    this.alphabet = alphabet;
+    return this;
+  }
+}
+
+export function flag(path: string, allowed: string): Field {
+  return new Field(path, Kind.Flag, allowed);
+}
+
+export function integer(path: string, least: i32, most: i32, allowed: string): Field {
+  return new Field(path, Kind.Integer, allowed).range(least, most);
+}
+
+export function choice(path: string, choices: string[], allowed: string): Field {
+  const field = new Field(path, Kind.Choice, allowed);
+  field.choices = choices;
+  return field;
+}
+
+export function text(
+  path: string,
+  alphabet: Alphabet,
+  least: i32,
+  most: i32,
+  allowed: string,
+): Field {
+  return new Field(path, Kind.Text, allowed).range(least, most).of(alphabet);
+}
+
+export function secret(
+  path: string,
+  alphabet: Alphabet,
+  least: i32,
+  most: i32,
+  allowed: string,
+): Field {
+  const field = text(path, alphabet, least, most, allowed);
+  field.secret = true;
+  return field;
+}
+
+export function texts(
+  path: string,
+  maxItems: i32,
+  alphabet: Alphabet,
+  least: i32,
+  most: i32,
+  allowed: string,
+): Field {
+  const field = new Field(path, Kind.Texts, allowed).range(least, most).of(alphabet);
+  field.maxItems = maxItems;
+  return field;
 }
 
 const LOWEST_PRINTABLE: i32 = 0x20;

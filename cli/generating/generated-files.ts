@@ -4,7 +4,7 @@ import { format, resolveConfig } from "prettier";
 import { fromRoot } from "../paths.ts";
 import { writeDashboard } from "./dashboard.ts";
 import { writeMetricsReference } from "./metrics-docs.ts";
-import { writeFields, writeOptions } from "./options-code.ts";
+import { writeChoices, writeFields, writeOptions } from "./options-code.ts";
 import { writeConfigurationReference } from "./options-docs.ts";
 import { readSchema } from "./options-schema.ts";
 
@@ -26,6 +26,7 @@ async function formatted({ path, content }: GeneratedFile): Promise<GeneratedFil
 export async function generateFiles(): Promise<GeneratedFile[]> {
   const schema = readSchema();
   const files: GeneratedFile[] = [
+    { path: "assembly/config/choices.ts", content: writeChoices(schema) },
     { path: "assembly/config/options.ts", content: writeOptions(schema) },
     { path: "assembly/config/fields.ts", content: writeFields(schema) },
     { path: "docs/configuration.md", content: writeConfigurationReference(schema) },

@@ -80,12 +80,25 @@ function wrapComment(text: string): string {
     : ["  /**", ...lines.map((each) => `   * ${each}`), "   */"].join("\n");
 }
 
+const isChoice = ({ kind }: Field): boolean => kind === "choice";
+
+/** Source text of assembly/config/choices.ts. */
+export function writeChoices({ fields }: Schema): string {
+  return [
+    HEADER("Values of the options that are one name out of a list."),
+    ...fields.filter(isChoice).map(writeEnum),
+  ].join("\n");
+}
+
 /** Source text of assembly/config/options.ts. */
 export function writeOptions({ fields }: Schema): string {
-  const choices = fields.filter(({ kind }) => kind === "choice");
+  const types = fields.filter(isChoice).map(typeName);
   return [
     HEADER("The filter's options with their defaults."),
-    ...choices.map(writeEnum),
+    `import { ${types.join(", ")} } from "./choices";`,
+    ``,
+    `export * from "./choices";`,
+    ``,
     `/** All options; a new object holds the defaults. */`,
     `export class Options {`,
     ...fields.map((field) => `${wrapComment(field.description)}\n${writeProperty(field)}`),
@@ -94,21 +107,24 @@ export function writeOptions({ fields }: Schema): string {
   ].join("\n");
 }
 
-/** `new Field(...)` for one row of the table; the order is that of Field's constructor. */
-function writeRow(field: Field): string {
-  const { text, node, kind } = field;
-  const kinds: Record<FieldKind, string> = {
-    flag: "Kind.Flag",
-    integer: "Kind.Integer",
-    text: "Kind.Text",
-    choice: "Kind.Choice",
-    texts: "Kind.Texts",
-  };
-  const [least, most] =
-    kind === "integer" ? [node.minimum, node.maximum] : [text.minLength ?? 0, text.maxLength ?? 0];
-  const alphabet = ALPHABETS[text.pattern ?? ""]?.name ?? "Printable";
-  const choices = (node.enum ?? []).map((name) => `"${name}"`).join(", ");
-  return `    new Field("${field.path}", ${kinds[kind]}, ${least}, ${most}, ${node.maxItems ?? 0}, Alphabet.${alphabet}, [${choices}], ${JSON.stringify(field.allowed)}, ${node.writeOnly ?? false}),`;
+/** One row of the table: a call of the function in field.ts that makes such a field. */
+function writeRow({ path, kind, node, text, allowed }: Field): string {
+  const quoted = (value: string): string => JSON.stringify(value);
+  const says = quoted(allowed);
+  const alphabet = `Alphabet.${ALPHABETS[text.pattern ?? ""]?.name}`;
+  const lengths = `${text.minLength ?? 0}, ${text.maxLength}`;
+  switch (kind) {
+    case "flag":
+      return `flag("${path}", ${says}),`;
+    case "integer":
+      return `integer("${path}", ${node.minimum}, ${node.maximum}, ${says}),`;
+    case "choice":
+      return `choice("${path}", [${(node.enum ?? []).map(quoted).join(", ")}], ${says}),`;
+    case "text":
+      return `${node.writeOnly === true ? "secret" : "text"}("${path}", ${alphabet}, ${lengths}, ${says}),`;
+    case "texts":
+      return `texts("${path}", ${node.maxItems}, ${alphabet}, ${lengths}, ${says}),`;
+  }
 }
 
 function writeSetter(
@@ -135,12 +151,10 @@ function writeSetter(
 
 /** Source text of assembly/config/fields.ts. */
 export function writeFields(schema: Schema): string {
-  const imports = ["Options"].concat(
-    schema.fields.filter(({ kind }) => kind === "choice").map(typeName),
-  );
+  const imports = ["Options"].concat(schema.fields.filter(isChoice).map(typeName));
   return [
     HEADER("The table of fields that the reader walks, and how each is set."),
-    `import { Alphabet, Field, Kind } from "./field";`,
+    `import { Alphabet, choice, Field, flag, integer, secret, text, texts } from "./field";`,
     `import { ${imports.join(", ")} } from "./options";`,
     ``,
     `/** All fields; the index of a row is the field's number below. */`,
