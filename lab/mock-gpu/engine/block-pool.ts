@@ -122,7 +122,10 @@ export class BlockPool {
     if (second !== NONE) this.previousTwin[second] = block;
   }
 
-  /** Gives back one reference to each of `blocks[0, count)`, the tail first, so that it is evicted first. */
+  /**
+   * Gives back one reference to each of `blocks[0, count)`. Unused ones join the free queue, the tail
+   * first, so that it is evicted first; those without a hash, which nobody can hit, go to its head.
+   */
   release(blocks: Int32Array, count: number): void {
     for (let i = count - 1; i >= 0; i--) {
       const block = blocks[i] as number;
@@ -145,7 +148,7 @@ export class BlockPool {
     if (this.hashes[block] !== 0) this.forget(block);
     if (this.refs[block] !== 0) return;
     this.unlinkFree(block);
-    this.insertFree(block, this.capacity, this.next[this.capacity] as number);
+    this.linkFree(block);
   }
 
   /** Forgets every cached prefix (an engine restart). Blocks in use stay in use. */
@@ -167,7 +170,9 @@ export class BlockPool {
   }
 
   private linkFree(block: number): void {
-    this.insertFree(block, this.previous[this.capacity] as number, this.capacity);
+    const end = this.capacity;
+    if (this.hashes[block] === 0) this.insertFree(block, end, this.next[end] as number);
+    else this.insertFree(block, this.previous[end] as number, end);
   }
 
   private insertFree(block: number, before: number, after: number): void {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One GPU that serves one model, step by step, on a clock that its caller owns.
+import { type Batch, workOf } from "./batch.ts";
 import { type EngineCounters, newCounters } from "./counters.ts";
 import { type Simulation } from "./cluster.ts";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { EngineRequest, promptLength, type RequestInit } from "./request.ts";
-import { type Batch, Scheduler } from "./scheduler.ts";
+import { Scheduler } from "./scheduler.ts";
 import { stepMs } from "./step-cost.ts";
 
 /** A request that this engine can never serve; `message` is what a client should read. */
@@ -161,7 +162,7 @@ export class Engine implements Simulation {
     this.wakeMs = Infinity;
     const batch = this.scheduler.schedule(this.nowMs);
     if (batch.requests.length === 0) return;
-    const durationMs = stepMs(this.options.cost, batch.work);
+    const durationMs = stepMs(this.options.cost, workOf(batch));
     this.batch = batch;
     this.stepEndMs = this.nowMs + durationMs;
     this.counters.steps++;

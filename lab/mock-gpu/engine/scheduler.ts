@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // vLLM's scheduler: what runs in the next step, who gets blocks, and who has to give them back.
+import { type Batch } from "./batch.ts";
 import { BlockPool } from "./block-pool.ts";
 import { type EngineCounters } from "./counters.ts";
 import { type ResolvedOptions } from "./options.ts";
 import { type EngineRequest } from "./request.ts";
 import { Retention } from "./retention.ts";
-import { prefillMs, type StepWork } from "./step-cost.ts";
+import { prefillMs } from "./step-cost.ts";
 import { before, WaitingQueue } from "./waiting-queue.ts";
-
-/** The sequences of one step and what they compute. */
-export interface Batch {
-  requests: EngineRequest[];
-  work: StepWork;
-}
 
 /**
  * Running requests are served from the token budget first, then waiting ones in order. When a running
@@ -41,7 +36,7 @@ export class Scheduler {
   /** Chooses the next step's sequences and gives them their blocks. */
   schedule(nowMs: number): Batch {
     this.collectFetched(nowMs);
-    const batch: Batch = { requests: [], work: emptyWork() };
+    const batch: Batch = { requests: [] };
     const budget = { tokens: this.options.maxBatchedTokens };
     const preempted = this.scheduleRunning(batch, budget, nowMs);
     if (!preempted) this.scheduleWaiting(batch, budget, nowMs);
@@ -50,7 +45,6 @@ export class Scheduler {
     while (batch.requests.length === 0 && this.breakDeadlock()) {
       this.scheduleWaiting(batch, budget, nowMs);
     }
-    for (const request of batch.requests) addWork(batch.work, request);
     return batch;
   }
 
@@ -175,7 +169,9 @@ export class Scheduler {
     const hitTokens = (local + remote.blocks) * this.options.blockTokens;
     const tokens = this.chunk(request.length - hitTokens, budgetTokens);
     const wanted = this.options.reserveFullPrompt ? request.length : hitTokens + tokens;
-    const fresh = this.blocksFor(wanted) - local + this.reserved();
+    // A fetch holds its blocks for long and cannot be preempted: prompts under way come before it.
+    const reserved = remote.blocks > 0 ? this.reserved() : 0;
+    const fresh = this.blocksFor(wanted) - local + reserved;
     // Hits that lie in the free queue take room too, and giving room may put more of them there.
     while (this.pool.freeBlocks < fresh + this.pool.countFree(this.found, local)) {
       if (!this.retention.giveBack(nowMs)) return -1;
@@ -203,7 +199,7 @@ export class Scheduler {
   private admitFetched(request: EngineRequest, budgetTokens: number, nowMs: number): number {
     const tokens = this.chunk(request.length - request.computed, budgetTokens);
     const wanted = this.options.reserveFullPrompt ? request.length : request.computed + tokens;
-    const needed = this.blocksFor(wanted) - request.blockCount + this.reserved();
+    const needed = this.blocksFor(wanted) - request.blockCount;
     if (!this.makeRoom(needed, nowMs)) return -1;
     this.growFree(request, request.computed + tokens);
     return tokens;
@@ -260,12 +256,17 @@ export class Scheduler {
     request.highWater = Math.max(request.highWater, until);
   }
 
-  /** Blocks that running prompts still need; admitting against them would only cause preemptions. */
+  /** Blocks that prompts under way still need, whether they run, are fetched, or have been. */
   private reserved(): number {
-    if (!this.options.reserveFullPrompt) return 0;
     let blocks = 0;
-    for (const request of this.running) {
+    const count = (request: EngineRequest): void => {
       blocks += Math.max(0, this.blocksFor(request.length) - request.blockCount);
+    };
+    this.running.forEach(count);
+    this.fetching.forEach(count);
+    for (const request of this.waiting) {
+      if (request.blockCount === 0) break; // Those that hold blocks come first.
+      count(request);
     }
     return blocks;
   }
@@ -284,7 +285,9 @@ export class Scheduler {
 
   private chunk(tokens: number, budgetTokens: number): number {
     const longest = this.options.longPrefillTokens;
-    const chunk = longest > 0 ? Math.min(tokens, longest) : tokens;
+    // A request that is alone starves nobody: it may use the whole budget.
+    const alone = this.running.length + this.waiting.size + this.fetching.length <= 1;
+    const chunk = longest > 0 && !alone ? Math.min(tokens, longest) : tokens;
     return Math.min(chunk, budgetTokens);
   }
 
@@ -348,7 +351,9 @@ export class Scheduler {
       if (request.blockCount > 0 && request !== this.waiting.peek()) last = request;
     }
     if (last === null) return false;
+    this.waiting.remove(last);
     this.reset(last);
+    this.waiting.add(last);
     return true;
   }
 
@@ -359,22 +364,6 @@ export class Scheduler {
   private fullBlocks(tokens: number): number {
     return Math.floor(tokens / this.options.blockTokens);
   }
-}
-
-function emptyWork(): StepWork {
-  return { prefillTokens: 0, prefillPairs: 0, decodeSequences: 0, decodeContextTokens: 0 };
-}
-
-function addWork(work: StepWork, request: EngineRequest): void {
-  const tokens = request.scheduled;
-  const context = request.computed + tokens;
-  if (tokens === 1 && request.generated > 0 && context === request.length) {
-    work.decodeSequences++;
-    work.decodeContextTokens += context;
-    return;
-  }
-  work.prefillTokens += tokens;
-  work.prefillPairs += tokens * (context - tokens / 2);
 }
 
 function removeFrom(list: EngineRequest[], request: EngineRequest): void {

@@ -17,12 +17,13 @@ export class WaitingQueue {
     return this.requests[0];
   }
 
+  /** What decides the place may not change while the request waits. */
   add(request: EngineRequest): void {
     let low = 0;
     let high = this.requests.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (before(this.requests[middle] as EngineRequest, request)) low = middle + 1;
+      if (precedes(this.requests[middle] as EngineRequest, request)) low = middle + 1;
       else high = middle;
     }
     this.requests.splice(low, 0, request);
@@ -42,7 +43,13 @@ export class WaitingQueue {
   }
 }
 
-/** True when `a` is served before `b`. */
+/** Requests whose KV has been fetched hold blocks already: they come first, as in vLLM. */
+function precedes(a: EngineRequest, b: EngineRequest): boolean {
+  const holds = a.blockCount > 0;
+  return holds === b.blockCount > 0 ? before(a, b) : holds;
+}
+
+/** True when `a` is more urgent than `b`. */
 export function before(a: EngineRequest, b: EngineRequest): boolean {
   return a.priority !== b.priority ? a.priority < b.priority : a.order < b.order;
 }

@@ -73,8 +73,8 @@ test("the least recently used prefix is evicted, its tail first", () => {
   // Ten blocks of four tokens.
   const engine = smallEngine({ kvTokens: 40 });
   run(engine, { prompt: { tokens: tokens(17, 1) } }); // Four full blocks of 1, one block unnamed.
-  run(engine, { prompt: { tokens: tokens(17, 2) } }); // Four full blocks of 2, one block unnamed.
-  // Takes the two unnamed blocks and then the tail of 1, one block.
+  run(engine, { prompt: { tokens: tokens(17, 2) } }); // The unnamed block and four fresh ones.
+  // The unnamed block, the last fresh one, and then the tail of 1.
   run(engine, { prompt: { tokens: tokens(9, 3) } });
   assert.equal(run(engine, { prompt: { tokens: tokens(17, 2) } }).cachedTokens, 16);
   assert.ok(run(engine, { prompt: { tokens: tokens(17, 1) } }).cachedTokens < 16);
@@ -131,4 +131,13 @@ test("with prefix caching off nothing is ever hit", () => {
   const engine = smallEngine({ prefixCaching: false });
   run(engine, { prompt: { tokens: tokens(16) } });
   assert.equal(run(engine, { prompt: { tokens: tokens(16) } }).cachedTokens, 0);
+});
+
+test("blocks that nobody can hit are handed out before cached ones, however young", () => {
+  // Ten blocks: the second prompt's unnamed block is used again instead of evicting the first prompt.
+  const engine = smallEngine({ kvTokens: 40 });
+  run(engine, { prompt: { tokens: tokens(17, 1) } }); // Four named, one not.
+  run(engine, { prompt: { tokens: tokens(17, 2) } }); // The unnamed one again, and four more.
+  run(engine, { prompt: { tokens: tokens(5, 3) } }); // One named, one not: both still free.
+  assert.equal(engine.evictions, 0);
 });
