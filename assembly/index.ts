@@ -3,6 +3,7 @@
 import "./host/abort";
 import { FilterRoot } from "./filter/filter-root";
 import { FilterStream } from "./filter/filter-stream";
+import { collectGarbage } from "./host/garbage";
 import { allocateForHost } from "./host/spill";
 import { Action } from "./host/status";
 
@@ -50,6 +51,7 @@ export function proxy_on_configure(rootId: u32, size: u32): u32 {
 }
 
 export function proxy_on_tick(rootId: u32): void {
+  collectGarbage();
   const root = rootOf(rootId);
   if (root !== null) root.tick();
 }
