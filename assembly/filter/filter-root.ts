@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One plugin configuration in one VM: what its streams share, and the tick that watches over held ones.
-import { Mode, Options } from "../config/options";
+import { Mode, Options, PriorityScheme } from "../config/options";
 import { readOptions } from "../config/reader";
 import { hashName, hashText } from "../hash/text";
 import { mix } from "../hash/mix";
@@ -101,6 +101,8 @@ export class FilterRoot {
       options.agentParentHeader,
       options.agentFinalHeader,
     );
+    const guards = options.priorityScheme != PriorityScheme.None;
+    this.head.guarded = new HostText(guards ? options.priorityHeader : "");
     this.tenantHeader = new HostText(options.tenantHeader);
     this.limits = new ListenerLimits(pluginName(), <u32>options.holdCapBytes);
     this.window = new Landing(<u32>options.bodyWindowBytes, WINDOW_MARGIN);
@@ -130,9 +132,10 @@ export class FilterRoot {
     if (router === null) return;
     const nowMs = this.nowMs();
     this.limits.refresh();
-    router.tick(nowMs);
-    for (let i = 0; i < router.admitters.length; i++) {
-      const admitter = router.admitters[i];
+    router.fleets.tick(nowMs);
+    const clusters = router.fleets.clusters;
+    for (let i = 0; i < clusters.length; i++) {
+      const admitter = clusters[i].admitter;
       if (admitter !== null && admitter.hasHeld) this.letGoOf(admitter, nowMs);
     }
     const patience = <u64>this.options.holdStallMs;
@@ -200,8 +203,9 @@ export class FilterRoot {
     const router = this.router;
     if (router === null) return;
     const nowMs = this.nowMs();
-    for (let i = 0; i < router.admitters.length; i++) {
-      const admitter = router.admitters[i];
+    const clusters = router.fleets.clusters;
+    for (let i = 0; i < clusters.length; i++) {
+      const admitter = clusters[i].admitter;
       if (admitter === null) continue;
       for (
         let call = admitter.admission.drain();
@@ -281,6 +285,11 @@ export class FilterRoot {
     }
     const known = readShared(landing, SEED_KEY.address, SEED_KEY.size) != 0;
     return known && landing.size == SEED_BYTES ? load<u64>(landing.address) : value[0];
+  }
+
+  /** Whether session and turn in the agent's headers are enough. */
+  get trustsHeaders(): bool {
+    return this.options.trustAgentHeaders;
   }
 
   /** Whether each stream leaves a record for the access log. */

@@ -7,6 +7,7 @@ import { Progress } from "../json/progress";
 import { Outcome } from "../metrics/outcome";
 import { Counter } from "../metrics/meters";
 import { RequestReader } from "../request/reader";
+import { answerFromHeaders, isTold } from "../request/told";
 import { Reading } from "../request/request";
 import { Verdict } from "../scheduling/admission/admission";
 import { refuseRequest } from "./refusal";
@@ -90,6 +91,10 @@ export class FilterStream {
       this.outcome = Outcome.NoBody;
       return Action.Continue;
     }
+    if (root.trustsHeaders && isTold(this.turnaround.request)) {
+      this.decideTold();
+      return Action.Continue;
+    }
     this.contentLength = root.head.contentLength;
     this.reader = root.takeReader(this.turnaround);
     if (!root.holds) return Action.Continue;
@@ -167,7 +172,7 @@ export class FilterStream {
     this.answer.finish();
     this.router.learn(this.turnaround, nowMs); // The answer may have begun before the request ended.
     this.router.teach(this.turnaround, this.answer.outcome, timeNs, nowMs);
-    this.router.finish(this.turnaround, nowMs);
+    this.router.finish(this.turnaround, this.answer.outcome, nowMs);
     this.root.letGo(this.turnaround, nowMs); // Its end may have made room.
   }
 
@@ -243,6 +248,17 @@ export class FilterStream {
     else reader.answer(this.turnaround.request);
     this.dropReader();
     return action;
+  }
+
+  /** Session and turn were told by a client that the operator trusts: the body is not looked at. */
+  private decideTold(): void {
+    const turnaround = this.turnaround;
+    answerFromHeaders(turnaround.request, turnaround.tenant);
+    this.decided = true;
+    this.outcome = Outcome.Hinted;
+    const timeNs = nowNs();
+    turnaround.sentNs = timeNs;
+    this.router.decide(turnaround, this.contextId, 0, false, timeNs / NS_PER_MS);
   }
 
   /** Has the request decided. It goes on, or waits for admission, or has been refused. */

@@ -2,6 +2,7 @@
 // What the request headers of one stream say, gathered in one walk over the map.
 import { HeaderCursor, removeHeader } from "../host/headers";
 import { HeaderMapType } from "../host/status";
+import { HostText } from "../host/text";
 import {
   CONTENT_ENCODING,
   CONTENT_LENGTH,
@@ -14,7 +15,6 @@ import {
 
 const COLON: u8 = 0x3a;
 const LOWER_C: u8 = 0x63;
-const LOWER_X: u8 = 0x78;
 const ZERO: u32 = 0x30;
 
 /** Longest content-length that is worth reading: ten digits are 9 GB. */
@@ -37,6 +37,8 @@ export class RequestHead {
   encoded: bool = false;
   /** How many headers of our own the client sent. */
   forged: i32 = 0;
+  /** One more header that only the filter may write (the engine's priority); empty = none. */
+  guarded: HostText = new HostText("");
   private readonly forgedNames: StaticArray<usize> = new StaticArray<usize>(MAX_FORGED);
   private readonly forgedSizes: StaticArray<u32> = new StaticArray<u32>(MAX_FORGED);
 
@@ -53,8 +55,8 @@ export class RequestHead {
   note(header: HeaderCursor): void {
     if (header.nameSize == 0) return;
     const first = load<u8>(header.nameAddress);
-    if (first == LOWER_X) this.noteForged(header);
-    else if (first == LOWER_C) this.noteContent(header);
+    this.noteForged(header);
+    if (first == LOWER_C) this.noteContent(header);
     else if (first == COLON) this.notePseudo(header);
   }
 
@@ -89,7 +91,8 @@ export class RequestHead {
   }
 
   private noteForged(header: HeaderCursor): void {
-    if (!OWN_PREFIX.begins(header.nameAddress, header.nameSize)) return;
+    const own = OWN_PREFIX.begins(header.nameAddress, header.nameSize);
+    if (!own && !this.guarded.equals(header.nameAddress, header.nameSize)) return;
     if (this.forged == MAX_FORGED) return;
     this.forgedNames[this.forged] = header.nameAddress;
     this.forgedSizes[this.forged] = header.nameSize;

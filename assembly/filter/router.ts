@@ -12,12 +12,11 @@ import { hashText } from "../hash/text";
 import { fold, mix } from "../hash/mix";
 import { Mode, Options } from "../config/options";
 import { Affinity } from "../memory/affinity";
-import { ClusterList } from "../memory/cluster-list";
 import { Fleet } from "../memory/fleet";
 import { HeldAnswers } from "../memory/held-answers";
 import { Learned } from "../memory/learned";
 import { Loads } from "../memory/loads";
-import { MAX_SLOTS, NO_SLOT } from "../memory/roster";
+import { NO_SLOT } from "../memory/roster";
 import { SharedStore } from "../memory/shared-store";
 import { Counter, Meters } from "../metrics/meters";
 import { Reason } from "../metrics/reason";
@@ -33,13 +32,13 @@ import { policyOf } from "../scheduling/routing/policies";
 import { candidateOf, leaveToEnvoy, NO_INDEX, Policy, sendTo } from "../scheduling/routing/policy";
 import { Admitter } from "./admitter";
 import { writeDecision } from "./decision-headers";
-import { EnvoyGauges } from "./envoy-gauges";
 import { Steering } from "./steering/steering";
 import { steeringOf } from "./steering/ways";
+import { Fleets } from "./fleets";
+import { Prioritizer, prioritizerOf } from "./prioritizer";
 import { Teacher } from "./teacher";
 import { Turnaround } from "./turnaround";
 
-const CLUSTER_NAME = propertyPath("xds.cluster_name");
 const NUM_ENDPOINTS = propertyPath("upstream.num_endpoints");
 const UPSTREAM_ADDRESS = propertyPath("upstream.address");
 
@@ -56,23 +55,17 @@ export class Router {
   private readonly teacher: Teacher;
   /** Answer readers of all streams share its stock. */
   readonly scanners: AnswerScanners = new AnswerScanners();
-  private readonly vm: u64;
   private readonly loads: Loads = new Loads();
   private readonly heldAnswers: HeldAnswers;
-  private readonly clusters: ClusterList;
-  // A handful of clusters at most: a walk beats a map.
-  private readonly fleets: Fleet[] = [];
-  private readonly fleetKeys: u64[] = [];
-  /** Admission of each fleet; null where it is off. */
-  readonly admitters: Array<Admitter | null> = [];
+  readonly fleets: Fleets;
+  private readonly prioritizer: Prioritizer | null;
   /** The chance of the request at hand. */
   private drawn: u64 = 0;
-  private readonly endpointTtlMs: u64;
   private chance: u64;
 
   constructor(
     private readonly options: Options,
-    private readonly store: SharedStore,
+    store: SharedStore,
     private readonly meters: Meters,
     vm: u64,
   ) {
@@ -82,9 +75,9 @@ export class Router {
     const affinity = new Affinity(store, options.affinitySessions);
     this.affinity = affinity;
     this.teacher = new Teacher(options, affinity, meters);
+    this.fleets = new Fleets(options, store, meters, vm);
+    this.prioritizer = prioritizerOf(options, store);
     this.heldAnswers = new HeldAnswers(store, options.affinitySessions);
-    this.clusters = new ClusterList(store);
-    this.vm = vm;
     const routing = new RoutingOptions();
     routing.firstTurn = options.firstTurn;
     routing.tier = options.tier;
@@ -92,16 +85,19 @@ export class Router {
     const learned = new Learned();
     this.learned = learned;
     this.policy = policyOf(options.policy, routing, learned);
-    this.endpointTtlMs = <u64>options.endpointTtlMs;
     this.chance = vm;
   }
 
   /** Decides the request of a stream and tells Envoy; called once, while its headers can still be written. */
   decide(turnaround: Turnaround, ticket: u32, bodyBytes: u32, mayHold: bool, nowMs: u64): Verdict {
     const request = turnaround.request;
-    const fleet = this.fleetOfRoute();
+    const cluster = this.fleets.ofRoute();
+    const fleet = cluster !== null ? cluster.fleet : null;
     turnaround.fleet = fleet; // Load counts for what is no conversation, too.
-    if (request.turn == 0) return Verdict.Pass; // Forwarded as it came.
+    if (request.turn == 0) {
+      this.prioritize(turnaround, nowMs);
+      return Verdict.Pass; // Forwarded as it came.
+    }
     turnaround.session = sessionOf(request);
     if (fleet !== null) {
       fleet.noteMembers(<i32>readInteger(NUM_ENDPOINTS, 0));
@@ -109,7 +105,8 @@ export class Router {
       scaleTokens(request, this.learned.tokenScale);
       this.affinity.find(request, fleet, turnaround.homes, nowMs);
       this.load(turnaround, fleet, nowMs);
-      const verdict = this.admit(turnaround, fleet, ticket, bodyBytes, mayHold, nowMs);
+      turnaround.admitter = cluster !== null ? cluster.admitter : null;
+      const verdict = this.admit(turnaround, ticket, bodyBytes, mayHold, nowMs);
       if (verdict != Verdict.Pass) return verdict;
       this.pick(turnaround, fleet, nowMs);
     }
@@ -141,14 +138,12 @@ export class Router {
 
   private admit(
     turnaround: Turnaround,
-    fleet: Fleet,
     ticket: u32,
     bodyBytes: u32,
     mayHold: bool,
     nowMs: u64,
   ): Verdict {
-    const admitter = this.admitterOf(fleet);
-    turnaround.admitter = admitter;
+    const admitter = turnaround.admitter;
     if (admitter === null || turnaround.request.identity.isFinal) return Verdict.Pass;
     if (!mayHold && !this.options.admissionDryRun) return Verdict.Pass;
     if (this.isScout(turnaround)) return Verdict.Pass;
@@ -186,7 +181,14 @@ export class Router {
 
   private conclude(turnaround: Turnaround, nowMs: u64): void {
     this.countDecision(turnaround);
+    this.prioritize(turnaround, nowMs);
     if (!this.observes) this.tell(turnaround, nowMs);
+  }
+
+  private prioritize(turnaround: Turnaround, nowMs: u64): void {
+    const prioritizer = this.prioritizer;
+    if (prioritizer === null || this.observes) return;
+    prioritizer.send(turnaround, this.learned, nowMs);
   }
 
   /**
@@ -244,28 +246,13 @@ export class Router {
   }
 
   /** Closes the books of a stream: whatever it counted for is taken back. */
-  finish(turnaround: Turnaround, nowMs: u64): void {
+  finish(turnaround: Turnaround, answer: Answer, nowMs: u64): void {
     const fleet = turnaround.fleet;
     if (fleet !== null) fleet.finish(turnaround.flight, nowMs);
     const admitter = turnaround.admitter;
     if (admitter !== null) admitter.abandon(turnaround);
-  }
-
-  /**
-   * Lets endpoints leave that have not served for their time to live, and repairs gauges. A VM without traffic of
-   * its own looks after the other workers' fleets too: it may be the only one left after a trap.
-   */
-  tick(nowMs: u64): void {
-    if (this.clusters.refresh(nowMs)) {
-      for (let i = 0; i < this.clusters.count; i++) {
-        this.fleetNamed(this.clusters.nameOf(i), this.clusters.nameSizeOf(i));
-      }
-    }
-    for (let i = 0; i < this.fleets.length; i++) {
-      this.fleets[i].tick(nowMs);
-      const admitter = this.admitters[i];
-      if (admitter !== null) admitter.tick(nowMs);
-    }
+    const prioritizer = this.prioritizer;
+    if (prioritizer !== null) prioritizer.finish(turnaround, answer, this.learned, nowMs);
   }
 
   /** Writes the decision to a header map: to the upstream, or to the client when the operator wants it there. */
@@ -316,6 +303,8 @@ export class Router {
     const meters = this.meters;
     meters.countReason(turnaround.decision.reason);
     meters.sampleTurn(request.turn);
+    const disagrees = request.turnHint > 0 && request.turnHint != request.turn;
+    if (disagrees && !request.historyHeld) meters.count(Counter.HintsDisagree);
     meters.count(Counter.PromptTokens, request.promptTokens);
     if (homes.verifiedTurn <= 1) return;
     meters.count(Counter.FollowUps);
@@ -329,38 +318,6 @@ export class Router {
     }
     this.meters.count(Counter.PinsMoved);
     fleet.disobeyed(pinned, nowMs);
-  }
-
-  /** The fleet of the cluster that the route names now, or null where Envoy does not say. */
-  private fleetOfRoute(): Fleet | null {
-    if (!readProperty(CLUSTER_NAME)) return null;
-    return this.fleetNamed(propertyAddress(), <i32>propertySize());
-  }
-
-  private fleetNamed(address: usize, size: i32): Fleet {
-    const key = hashText(address, size);
-    for (let i = 0; i < this.fleetKeys.length; i++) {
-      if (this.fleetKeys[i] == key) return this.fleets[i];
-    }
-    const name = String.UTF8.decodeUnsafe(address, <usize>size);
-    this.clusters.note(address, size);
-    const gauges = new EnvoyGauges(name, MAX_SLOTS);
-    const id = key.toString(16);
-    const fleet = new Fleet(this.store, gauges, id, this.vm, this.endpointTtlMs);
-    this.fleetKeys.push(key);
-    this.fleets.push(fleet);
-    this.admitters.push(this.makeAdmitter(name, id));
-    return fleet;
-  }
-
-  private makeAdmitter(cluster: string, id: string): Admitter | null {
-    if (!this.options.admissionEnabled) return null;
-    return new Admitter(this.options, this.store, this.meters, cluster, id, this.vm);
-  }
-
-  private admitterOf(fleet: Fleet): Admitter | null {
-    const index = this.fleets.indexOf(fleet);
-    return index >= 0 ? this.admitters[index] : null;
   }
 
   /** xorshift64: chance among equals, not a secret. */

@@ -27,6 +27,9 @@ export class Turnaround {
   admitter: Admitter | null = null;
   /** Body bytes that wait in Envoy's buffers while the request waits. */
   heldBytes: u32 = 0;
+  /** The program whose call this is, 0 = no priority was given; and its longest path when the call was sent. */
+  program: u64 = 0;
+  inheritedSeconds: f64 = 0;
   /** Hash of the tenant: seeds every key. */
   tenant: u64 = 0;
   /** What is written as `x-smetric-session`. */
@@ -48,6 +51,7 @@ export class Turnaround {
     this.fleet = null;
     this.admitter = null;
     this.heldBytes = 0;
+    this.program = 0;
     this.call.reset();
     this.homes.reset();
     this.request.turn = 0;

@@ -24,6 +24,15 @@ export function writeDecimal(value: u64): u32 {
   return digits;
 }
 
+/** Writes a number in decimal with its sign; returns the size. */
+export function writeSigned(value: i32): u32 {
+  if (value >= 0) return writeDecimal(<u64>value);
+  const digits = writeDecimal(<u64>-(<i64>value));
+  memory.copy(VALUE + 1, VALUE, digits);
+  store<u8>(VALUE, 0x2d);
+  return digits + 1;
+}
+
 /** Writes 64 bits as 16 hexadecimal digits; returns the size. */
 export function writeHex(value: u64): u32 {
   for (let i = 0; i < 16; i++) {

@@ -41,8 +41,13 @@ export function isConversation(request: Request): bool {
   return readable && shown && !request.historyHeld;
 }
 
+/** Read to its end (or told in headers), and saying one thing only. */
+export function isWhole(request: Request): bool {
+  return request.reading == Reading.Conversation && !request.ambiguous;
+}
+
 export function isStorable(request: Request): bool {
-  return request.reading == Reading.Conversation && request.boundaryCount > 0 && !request.ambiguous;
+  return isWhole(request) && request.boundaryCount > 0;
 }
 
 /** A later request shows this one as ending here: at the end of its list, or before its prefill. */

@@ -13,6 +13,7 @@ import {
   isOwn,
   isShared,
   isStorable,
+  isWhole,
   keyLeaving,
   keyOf,
   matchedIndex,
@@ -107,11 +108,12 @@ export class Affinity {
    * answer. Nothing is stored for what is ambiguous, broken or no conversation.
    */
   learn(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): void {
-    if (!isStorable(request) || fleet.generationOf(slot) == 0) return;
+    if (fleet.generationOf(slot) == 0) return;
     if (request.historyHeld) {
-      this.learnSession(request, fleet, homes, slot, nowMs);
+      if (isWhole(request)) this.learnSession(request, fleet, homes, slot, nowMs);
       return;
     }
+    if (!isStorable(request)) return;
     homes.endKey = keyOf(request, request.boundaries[request.boundaryCount - 1]);
     homes.endHead = headOf(request);
     const stored = this.storeNew(request, fleet, homes, slot, nowMs);
