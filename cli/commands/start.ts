@@ -8,6 +8,7 @@ import { EnvoyDriver } from "../../lab/replay/drivers/envoy/envoy-driver.ts";
 import { LiveArm } from "../../lab/replay/live/live-arm.ts";
 import { LiveServer } from "../../lab/replay/live/server.ts";
 import { type Measures, measure } from "../../lab/replay/measures/measures.ts";
+import { type Report, snakeCase } from "../../lab/replay/report/report.ts";
 import { renderTable } from "../../lab/replay/report/table.ts";
 import { buildFilter } from "../build.ts";
 import { interruption } from "../interruption.ts";
@@ -116,10 +117,17 @@ export async function start(options: StartOptions): Promise<void> {
       renderTable("The same agents, four times (times and rates in the GPUs' time)", results),
     );
     if (options.json !== undefined) {
-      writeFileSync(
-        options.json,
-        `${JSON.stringify({ config: plan.fleet, arms: results }, null, 2)}\n`,
-      );
+      const { endpoints, preset, kvTokens } = plan.fleet;
+      const config = {
+        driver: "envoy",
+        trace: "demo",
+        seed: plan.seed,
+        endpoints,
+        preset,
+        kvTokens,
+      };
+      const report: Report = { config: snakeCase(config), notes: facts, arms: results };
+      writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
     }
     if (options.keep && page !== null) {
       say(`the page stays at ${page.url} until Ctrl-C`);

@@ -4,11 +4,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { ChatBodies } from "../../../lab/replay/bodies/chat-body.ts";
 import { demoPlan } from "../../../lab/replay/demo.ts";
+import { KnownPrefixes } from "../../../lab/replay/measures/known-prefixes.ts";
 import { airlineSource } from "../../../lab/replay/workloads/airline.ts";
 import { madeUpApps } from "../../../lab/replay/workloads/apps.ts";
 import { codingSource, type TraceSession } from "../../../lab/replay/workloads/coding-agent.ts";
+import { workloadNamed } from "../../../lab/replay/workloads/named.ts";
 import {
   itemsOf,
+  promptTokensOf,
   type Session,
   sharedItem,
   takeSessions,
@@ -171,5 +174,41 @@ describe("the plan of npm start", () => {
       itemsOf(session.calls.at(-1)!.answer).map((item) => item.key),
     );
     assert.equal(new Set(keys).size, keys.length);
+  });
+});
+
+describe("the coding-agent workload of replays", () => {
+  const sessions = takeSessions(
+    workloadNamed("coding-agent", { seed: 1, tokenScale: 1, starts: "genuine" }),
+    300,
+  );
+
+  it("can reuse more than 0.95 of its prompt tokens, as the trace itself can", () => {
+    const known = new KnownPrefixes(16, (session) => session.app.headTokens);
+    let prompt = 0;
+    let possible = 0;
+    for (const session of sessions) {
+      for (const call of session.calls) {
+        const tokens = promptTokensOf(session, call);
+        prompt += tokens;
+        possible += known.find(session, call);
+        known.learn(session, call, tokens, call.answer.tokens);
+      }
+    }
+    assert.ok(possible / prompt > 0.95, `${possible / prompt}`);
+  });
+
+  it("has a heavy tail: a quarter of the sessions holds 80 % of the tokens or about that", () => {
+    const tokens = sessions
+      .map((session) => session.calls.reduce((sum, call) => sum + promptTokensOf(session, call), 0))
+      .sort((a, b) => b - a);
+    const total = tokens.reduce((sum, each) => sum + each, 0);
+    const top = tokens.slice(0, tokens.length / 4).reduce((sum, each) => sum + each, 0);
+    assert.ok(top / total > 0.75, `${top / total}`);
+  });
+
+  it("counts genuine and resumed starts, and says so", () => {
+    const { notes } = workloadNamed("coding-agent", { seed: 1, tokenScale: 1, starts: "resumed" });
+    assert.match(notes[0]!, /228 genuine and 178 resumed starts/);
   });
 });
