@@ -90,7 +90,7 @@ function sharedDataImports(vm: WasmVm): ImportTable {
       const key = vm.memory.text(start >>> 0, size >>> 0);
       const bytes = vm.memory.slice(data >>> 0, length >>> 0);
       if (key === undefined || bytes === undefined) return Status.InvalidMemoryAccess;
-      return sharedData.set(plugin.vmId, key, new Uint8Array(bytes), cas >>> 0);
+      return sharedData.set(plugin.vmId, key, bytes, cas >>> 0);
     },
   };
 }

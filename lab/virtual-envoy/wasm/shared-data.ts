@@ -16,16 +16,17 @@ export class SharedData {
     return this.stores.get(vmId)?.get(key);
   }
 
-  /** `cas` 0 sets unconditionally; a set on a missing key ignores `cas`. */
+  /** Copies `bytes`. `cas` 0 sets unconditionally; a set on a missing key ignores `cas`. */
   set(vmId: string, key: string, bytes: Uint8Array, cas: number): Status {
     const store = this.store(vmId);
     const current = store.get(key);
     if (current === undefined) {
-      store.set(key, { bytes, cas: this.nextCas() });
+      store.set(key, { bytes: new Uint8Array(bytes), cas: this.nextCas() });
       return Status.Ok;
     }
     if (cas !== 0 && cas !== current.cas) return Status.CasMismatch;
-    current.bytes = bytes;
+    if (current.bytes.length === bytes.length) current.bytes.set(bytes);
+    else current.bytes = new Uint8Array(bytes);
     current.cas = this.nextCas();
     return Status.Ok;
   }
