@@ -161,7 +161,7 @@ function isItem(value: Json): boolean {
 }
 
 function writeText(value: string, random: Random): string {
-  if (random.chance(70)) return JSON.stringify(value);
+  if (random.chance(90)) return JSON.stringify(value);
   const share = random.pick([3, 30, 100]);
   let written = "";
   for (const unit of value.split("")) {

@@ -59,6 +59,11 @@ const NONCE = "x-anthropic-billing-header:";
 const isObject = (value: Json | undefined): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** A text as it reads in UTF-8: a lone surrogate is the replacement character. */
+function quote(text: string): string {
+  return JSON.stringify(Buffer.from(text).toString());
+}
+
 /** Counts text while it is written down. */
 class Writer {
   bytes = 0;
@@ -66,14 +71,13 @@ class Writer {
 
   private text(value: string): string {
     this.bytes += Buffer.byteLength(value);
-    return JSON.stringify(value.toWellFormed());
+    return quote(value);
   }
 
   /** Anything inside an item: keys in any order, empty values left out. */
   value(value: Json, counts = true): string {
     if (value === null || value === "") return EMPTY;
-    if (typeof value === "string")
-      return counts ? this.text(value) : JSON.stringify(value.toWellFormed());
+    if (typeof value === "string") return counts ? this.text(value) : quote(value);
     if (typeof value !== "object") return String(value === 0 ? 0 : value);
     const kind = Array.isArray(value) ? "[" : "{";
     const rows = Array.isArray(value)
@@ -91,6 +95,11 @@ class Writer {
       ([key, member]) => `${this.text(key)}:${this.ordered(member)}`,
     );
     return `{${rows.join()}}`;
+  }
+
+  /** Printed JSON as a member of an item: there, an empty value is as good as none. */
+  printed(value: Json): string {
+    return isHollow(value) ? EMPTY : this.ordered(value);
   }
 
   tool(value: Json): string {
@@ -128,10 +137,10 @@ class Writer {
     if (DROPPED_PART_KEYS.has(key)) return EMPTY;
     if (key === "type") {
       if (typeof value !== "string" || TEXT_TYPES.has(value)) return EMPTY;
-      return JSON.stringify(value.toWellFormed());
+      return quote(value);
     }
     if (key === "content") return this.content(value);
-    if (key === "input") return this.ordered(value);
+    if (key === "input") return this.printed(value);
     if (key === "tool_use_id" || MEDIA_KEYS.has(key)) return this.value(value, false);
     if (key === "refusal" && typeof value === "string" && value !== "") this.generated = true;
     return this.value(value);
@@ -153,10 +162,31 @@ class Writer {
     if (!isObject(value)) return EMPTY;
     const rows = Object.entries(value).map(([key, member]): [string, string] => [
       key,
-      key === "arguments" ? this.ordered(member) : this.value(member),
+      key === "arguments" ? this.printed(member) : this.value(member),
     ]);
     return members(rows).join("&");
   }
+}
+
+/** null, "", [] or {}. */
+function isHollow(value: Json): boolean {
+  if (value === null || value === "") return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+/** Whether a key comes twice in one object of a valid document: JSON.parse hides it. */
+export function hasRepeatedKey(text: string): boolean {
+  const tokens = text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/gs);
+  let keys = 0;
+  for (const token of tokens) keys += token[1] === undefined ? 0 : 1;
+  return keys !== countMembers(JSON.parse(text) as Json);
+}
+
+function countMembers(value: Json): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const children = Object.values(value);
+  const own = Array.isArray(value) ? 0 : children.length;
+  return children.reduce<number>((sum, child) => sum + countMembers(child), own);
 }
 
 /** Members that are not empty, by key. */
@@ -186,8 +216,7 @@ function readMessage(item: Members): Item {
       if (said && typeof value !== "number" && value !== true) writer.generated = true;
       return [key, EMPTY];
     }
-    if (key === "role")
-      return [key, typeof value === "string" ? JSON.stringify(value.toWellFormed()) : EMPTY];
+    if (key === "role") return [key, typeof value === "string" ? quote(value) : EMPTY];
     if (key === "content") return [key, writer.content(value)];
     if (key === "tool_call_id") return [key, writer.value(value, false)];
     if (key === "prefix" || key === "partial") {
@@ -230,10 +259,10 @@ function readResponsesItem(item: Members): Item {
   const writer = new Writer();
   const rows = Object.entries(item).map(([key, value]): [string, string] => {
     if (key === "type")
-      return [key, type === "message" || type === "" ? EMPTY : JSON.stringify(type)];
+      return [key, typeof value !== "string" || type === "message" ? EMPTY : quote(type)];
     if (key === "role") return [key, typeof value === "string" ? JSON.stringify(value) : EMPTY];
     if (key === "content" || key === "output") return [key, writer.content(value)];
-    if (key === "arguments") return [key, writer.ordered(value)];
+    if (key === "arguments") return [key, writer.printed(value)];
     if (key === "call_id") return [key, author === "model" ? EMPTY : writer.value(value, false)];
     if (key === "id") return [key, type === "item_reference" ? writer.value(value, false) : EMPTY];
     if (key === "encrypted_content") {
