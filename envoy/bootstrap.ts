@@ -87,10 +87,11 @@ export function loadBootstrap(options: BootstrapOptions): Bootstrap {
   if (!existsSync(file)) throw new Failure(`bootstrap file ${file} does not exist`);
   const bootstrap = parse(readFileSync(file, "utf8")) as Bootstrap;
   bootstrap.admin.address = localAddress(0);
+  const { listenPort = 0 } = options;
   bootstrap.static_resources.listeners.forEach((listener, index) => {
-    listener.address = localAddress(index === 0 ? (options.listenPort ?? 0) : 0);
-    // Otherwise a second Envoy on the same port would silently take half of its connections.
-    listener["enable_reuse_port"] = false;
+    listener.address = localAddress(index === 0 ? listenPort : 0);
+    // A second Envoy on the same port would silently take half of its connections.
+    if (listenPort !== 0) listener["enable_reuse_port"] = false;
   });
   for (const cluster of bootstrap.static_resources.clusters) {
     setEndpoints(cluster, endpointsOf(options.endpoints, cluster.name));
