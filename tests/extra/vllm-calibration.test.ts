@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same requests to a real vLLM and to the mock GPU: cached tokens agree to the block.
+// The same requests to a real vLLM and to the mock GPU: cached tokens agree to the block, preemptions to the count.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
+import { Engine } from "../../lab/mock-gpu/engine/engine.ts";
 import { startMockGpu } from "../../lab/mock-gpu/http/server.ts";
-import { startRealEngine } from "./vllm/engine.ts";
+import { type RealEngine, startRealEngine } from "./vllm/engine.ts";
 
 const BLOCK_TOKENS = 128;
 /** Small enough that the sessions below evict each other: 31 blocks are usable. */
 const BLOCKS = 32;
+const BATCHED_TOKENS = 2048;
+const ENGINE = {
+  preset: "8b-h100" as const,
+  blockTokens: BLOCK_TOKENS,
+  kvTokens: (BLOCKS - 1) * BLOCK_TOKENS,
+  maxBatchedTokens: BATCHED_TOKENS,
+  maxSequences: 16,
+};
 const REQUESTS = 60;
 const VOCABULARY = 8000;
 
@@ -26,6 +35,11 @@ function random(seed: number): () => number {
     state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
     return state / 0x7fffffff;
   };
+}
+
+/** No special token and no byte of the tokenizer. */
+function freshToken(chance: () => number): number {
+  return 300 + Math.floor(chance() * (VOCABULARY - 300));
 }
 
 async function complete(url: string, body: Record<string, unknown>): Promise<Completion> {
@@ -50,7 +64,7 @@ function* conversation(
   chance: () => number,
 ): Generator<{ prompt: number[]; output: number; learn: (ids: number[]) => void }> {
   const fresh = (count: number): number[] =>
-    Array.from({ length: count }, () => 300 + Math.floor(chance() * (VOCABULARY - 300)));
+    Array.from({ length: count }, () => freshToken(chance));
   const head = fresh(200);
   const sessions = Array.from({ length: 6 }, () => [...head, ...fresh(100)]);
   for (let i = 0; i < REQUESTS; i++) {
@@ -63,18 +77,26 @@ function* conversation(
   }
 }
 
+let real: RealEngine;
+before(async () => {
+  real = await startRealEngine(BLOCKS, BLOCK_TOKENS, [
+    ...["--max-num-batched-tokens", String(BATCHED_TOKENS)],
+  ]);
+});
+after(() => real.stop());
+
+/** What the real engine's counters say more than before. */
+async function watch(names: string[]): Promise<() => Promise<number[]>> {
+  const read = (): Promise<number[]> =>
+    Promise.all(names.map((name) => counter(real.url, `vllm:${name}_total`)));
+  const start = await read();
+  return async () => (await read()).map((value, i) => value - (start[i] ?? 0));
+}
+
 test("a real vLLM and the mock find the same tokens in their prefix caches", async () => {
-  const real = await startRealEngine(BLOCKS, BLOCK_TOKENS);
-  const mock = await startMockGpu({
-    preset: "8b-h100",
-    speedup: 100,
-    model: "mock",
-    blockTokens: BLOCK_TOKENS,
-    kvTokens: (BLOCKS - 1) * BLOCK_TOKENS,
-  });
+  const mock = await startMockGpu({ ...ENGINE, speedup: 100, model: "mock" });
   try {
-    const before = await counter(real.url, "vllm:prefix_cache_queries_total");
-    let hits = 0;
+    const counted = await watch(["prefix_cache_queries", "prefix_cache_hits"]);
     for (const { prompt, output, learn } of conversation(random(7))) {
       const limits = { prompt, max_tokens: output, ignore_eos: true };
       const truth = await complete(real.url, { ...limits, return_token_ids: true });
@@ -85,21 +107,37 @@ test("a real vLLM and the mock find the same tokens in their prefix caches", asy
       assert.equal(ours.usage.prompt_tokens_details?.cached_tokens ?? 0, expected);
       assert.equal(ours.usage.prompt_tokens, truth.usage.prompt_tokens);
       assert.equal(ours.usage.completion_tokens, truth.usage.completion_tokens);
-      hits += expected;
       learn(ids);
     }
-    assert.ok(hits > 0 && mock.engine.evictions > 0, "the load must hit and must evict");
-    for (const name of ["queries", "hits"]) {
-      const metric = `vllm:prefix_cache_${name}_total`;
-      const warmUp = name === "queries" ? before : 0;
-      assert.equal(
-        await counter(mock.url, metric),
-        (await counter(real.url, metric)) - warmUp,
-        metric,
-      );
-    }
+    const { queriedTokens, hitTokens } = mock.engine.counters;
+    assert.ok(hitTokens > 0 && mock.engine.evictions > 0, "the load must hit and must evict");
+    assert.deepEqual([queriedTokens, hitTokens], await counted());
   } finally {
     await mock.close();
-    await real.stop();
   }
 });
+
+/** Requests, prompt tokens and output tokens of batches that want more blocks than there are. */
+const CROWDS: [number, number, number][] = [
+  [6, 500, 600],
+  [8, 300, 500],
+  [4, 900, 400],
+  [3, 1000, 900],
+];
+
+for (const [count, promptTokens, outputTokens] of CROWDS) {
+  test(`${count} times ${promptTokens} + ${outputTokens} tokens preempt as often in both`, async () => {
+    const chance = random(count);
+    const prompt = Array.from({ length: count }, () =>
+      Array.from({ length: promptTokens }, () => freshToken(chance)),
+    );
+    const counted = await watch(["num_preemptions", "prefix_cache_queries", "prefix_cache_hits"]);
+    await complete(real.url, { prompt, max_tokens: outputTokens, ignore_eos: true });
+    const engine = new Engine(ENGINE);
+    for (const tokens of prompt) engine.submit({ prompt: { tokens }, outputTokens }, 0);
+    engine.advance(1e9);
+    const { preemptions, queriedTokens, hitTokens } = engine.counters;
+    assert.ok(preemptions > 0, "the batch must not fit");
+    assert.deepEqual([preemptions, queriedTokens, hitTokens], await counted());
+  });
+}
