@@ -179,8 +179,9 @@ function addLabCommands(cli: Command): void {
       "sessions of the coding-agent trace: genuine, resumed, all",
       "genuine",
     )
-    .option("--speedup <s>", "simulated seconds per second on a real Envoy", "12")
+    .option("--speedup <s>", "simulated seconds per second on a real Envoy", "10")
     .option("--pd <p:d>", "a disaggregated fleet: endpoints that prefill, and engines that decode")
+    .option("--url <url>", "attach to a running gateway (the demo's agents, one arm)")
     .option("--seeds <n>", "repeat with this many seeds and report the means", "1")
     .option("--gateways <n>", "gateways that share nothing, in virtual time", "1")
     .option("--seed <n>", "seed of everything random", "1")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `replay`: a workload against several policies, on a real Envoy or in virtual time, with one table at the end.
 import { writeFileSync } from "node:fs";
-import type { Driver, FleetPlan, Watcher } from "../../lab/replay/drivers/driver.ts";
+import type { Driver, FleetPlan } from "../../lab/replay/drivers/driver.ts";
 import { EnvoyDriver } from "../../lab/replay/drivers/envoy/envoy-driver.ts";
 import { FILTER_POLICIES, VirtualDriver } from "../../lab/replay/drivers/virtual/virtual-driver.ts";
 import { type Measures, measure } from "../../lab/replay/measures/measures.ts";
@@ -23,6 +23,8 @@ import { buildFilter } from "../build.ts";
 import { Failure } from "../failure.ts";
 import { interruption } from "../interruption.ts";
 import { number, wholeNumber } from "../numbers.ts";
+import { ReplayProgress } from "../replay-progress.ts";
+import { replayAttached } from "./replay-attached.ts";
 
 /** Flags as commander hands them over. */
 export interface ReplayOptions {
@@ -43,6 +45,8 @@ export interface ReplayOptions {
   starts: string;
   speedup: string;
   pd?: string;
+  /** A running gateway; nothing else is started then. */
+  url?: string;
   gateways: string;
   seeds: string;
   seed: string;
@@ -134,31 +138,6 @@ function say(message: string): void {
   process.stderr.write(`${message}\n`);
 }
 
-/** Says every few real seconds how far an arm is. */
-class Progress implements Watcher {
-  private calls = 0;
-  private saidAt = performance.now();
-
-  constructor(
-    private readonly arm: string,
-    private readonly limitMs: number,
-  ) {}
-
-  tick(nowMs: number, inFlight: readonly number[]): void {
-    if (performance.now() - this.saidAt < 5_000) return;
-    this.saidAt = performance.now();
-    const share = Math.round((nowMs / this.limitMs) * 100);
-    const busy = inFlight.reduce((sum, count) => sum + count, 0);
-    say(`  ${this.arm}: ${share} % of the time, ${this.calls} calls, ${busy} in flight`);
-  }
-
-  ended(): void {
-    this.calls++;
-  }
-
-  sessionFinished(): void {}
-}
-
 /** One arm with one seed. */
 async function playArm(
   arm: string,
@@ -169,7 +148,7 @@ async function playArm(
   const { driver, fleet, load, minutes, stop } = setup;
   const plan = buildPlan(sourceOf(options, seed), { fleet, load, minutes, seed });
   const startedAt = performance.now();
-  const watcher = new Progress(arm, plan.limitMs);
+  const watcher = new ReplayProgress(arm, plan.limitMs);
   const run = await driver.run(arm, plan, watcher, stop).catch((error: unknown) => {
     throw stop.aborted ? stop.reason : error;
   });
@@ -220,6 +199,7 @@ function notesOf(source: SessionSource, fleet: FleetPlan, arms: readonly ArmRepo
 }
 
 export async function replay(options: ReplayOptions): Promise<void> {
+  if (options.url !== undefined) return replayAttached({ ...options, url: options.url });
   const driverName = oneOf("driver", options.driver, ["envoy", "virtual"] as const);
   const arms = options.policies.split(",").map((name) => name.trim());
   const firstSeed = wholeNumber("seed", options.seed, 0);

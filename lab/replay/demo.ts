@@ -12,6 +12,9 @@ export interface DemoOptions {
   endpoints: number;
   sessions: number;
   seed: number;
+  /** Time in which the sessions start, and end of the replay. */
+  arrivalsWithinMs?: number;
+  limitMs?: number;
 }
 
 /** Simulated seconds per real second: an agent's quarter of an hour in a minute. */
@@ -33,6 +36,7 @@ const LIMIT_MS = 600_000;
 /** Equal for every arm. */
 export function demoPlan(options: DemoOptions): ReplayPlan {
   const { endpoints, sessions, seed } = options;
+  const { arrivalsWithinMs = ARRIVALS_WITHIN_MS, limitMs = LIMIT_MS } = options;
   const airline = airlineSource({ seed, gapCapMs: GAP_CAP_MS });
   const airlines = Math.round(sessions * AIRLINE_SHARE);
   const coding = codingSource({
@@ -59,10 +63,10 @@ export function demoPlan(options: DemoOptions): ReplayPlan {
       globalTokens: 0,
       globalGbps: 0,
     },
-    arrivals: poissonArrivals(all, ARRIVALS_WITHIN_MS / all.length, seed),
+    arrivals: poissonArrivals(all, arrivalsWithinMs / all.length, seed),
     refill: null,
     seed,
-    limitMs: LIMIT_MS,
+    limitMs,
     warmupMs: 0,
   };
 }

@@ -2,24 +2,15 @@
 // A fleet of mock GPUs for one arm: same options, and what their recorders saw of each call.
 import { type MockGpu, startMockGpu } from "../../../mock-gpu/http/server.ts";
 import type { FleetPlan } from "../driver.ts";
-
-/** Header that names a call on its way, so that the recorder's entry can be found. */
-export const CALL_HEADER = "x-replay-call";
-
-/** What the endpoint saw of a call. */
-export interface Sighting {
-  seenTurn: number | null;
-  verifiedTurn: number | null;
-  decision: string | null;
-}
-
-const UNSEEN: Sighting = { seenTurn: null, verifiedTurn: null, decision: null };
+import { CALL_HEADER, type Sighting, type Target, UNSEEN } from "./target.ts";
 
 function numberOf(value: string | string[] | undefined): number | null {
   return typeof value === "string" && value !== "" ? Number(value) : null;
 }
 
-export class MockFleet {
+export class MockFleet implements Target {
+  /** Set once a gateway stands in front of the fleet. */
+  url = "";
   private readonly seen = new Map<string, Sighting>();
 
   private constructor(private readonly gpus: readonly MockGpu[]) {}
@@ -34,6 +25,14 @@ export class MockFleet {
 
   get addresses(): string[] {
     return this.gpus.map((gpu) => gpu.address);
+  }
+
+  get endpoints(): number {
+    return this.gpus.length;
+  }
+
+  endpointIndex(name: string | null): number {
+    return this.gpus.findIndex((gpu) => gpu.address === name);
   }
 
   /** Requests in flight per endpoint. */
