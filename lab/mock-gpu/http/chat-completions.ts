@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // POST /v1/chat/completions as vLLM serves it, streamed and whole.
-import { type Delta, type FinishReason } from "./answer.ts";
+import { type Answer, type Delta, type FinishReason } from "./answer.ts";
 import { readChat } from "./chat-request.ts";
 import { type Exchange } from "./exchange.ts";
 import { type Generation } from "./generation.ts";
@@ -9,7 +9,7 @@ import { renderPrompt } from "./chat-template.ts";
 import { type Json, objectOr, textOr } from "./json.ts";
 import { startAnswers, type StartedAnswers } from "./start-answers.ts";
 import { EventStream } from "./event-stream.ts";
-import { completionTokens, usageOf } from "./usage.ts";
+import { completionTokens, usageOf, withoutNulls } from "./usage.ts";
 
 /** Answers one chat completion. */
 export async function chatCompletions(gpu: Gpu, exchange: Exchange): Promise<void> {
@@ -51,18 +51,19 @@ class ChatReply {
     const started = new Set<number>();
     generations.forEach((generation, index) => {
       generation.listener = {
-        progress: (deltas, tokens) => {
+        progress: (deltas, tokens, last) => {
           if (!started.has(index)) {
             started.add(index);
             events.start();
             events.data(this.chunk(index, { role: "assistant", content: "" }, null, 0));
           }
+          const final = last ? this.finalDelta(generation, deltas) : null;
           for (const delta of deltas) {
             events.data(this.chunk(index, chatDelta(delta), null, tokens));
           }
           events.passed(tokens);
+          if (final !== null) this.endChoice(events, generation, index, final);
         },
-        end: () => this.endChoice(events, generation, index),
       };
     });
   }
@@ -70,30 +71,35 @@ class ChatReply {
   whole(): void {
     const { generations } = this.answers;
     for (const generation of generations) {
-      generation.listener = {
-        progress: () => undefined,
-        end: () => {
-          this.open--;
-          if (this.open === 0) this.exchange.sendJson(200, this.completion());
-        },
-      };
+      generation.onEnd(() => {
+        this.open--;
+        if (this.open === 0) this.exchange.sendJson(200, this.completion());
+      });
     }
   }
 
-  private endChoice(events: EventStream, generation: Generation, index: number): void {
+  /** The last token's text travels with the finish reason; an end token has none. */
+  private finalDelta(generation: Generation, deltas: Delta[]): Json {
+    const { finishReason } = generation.plan;
+    if (finishReason === "length") {
+      const delta = deltas.pop();
+      return delta === undefined ? { content: "" } : chatDelta(delta);
+    }
+    return finishReason === "tool_calls" ? {} : { content: "" };
+  }
+
+  private endChoice(events: EventStream, generation: Generation, index: number, delta: Json): void {
     const reason = generation.plan.finishReason;
     const tokens = generation.request?.generated ?? 0;
-    events.data(this.chunk(index, { content: "" }, reason, tokens));
+    events.data(this.chunk(index, delta, reason, tokens));
     this.open--;
     if (this.open > 0) return;
     if (this.includeUsage) {
       events.data({
         ...this.frame("chat.completion.chunk"),
         choices: [],
-        usage: usageOf(
-          this.gpu,
-          this.answers.generations,
-          completionTokens(this.answers.generations),
+        usage: withoutNulls(
+          usageOf(this.gpu, this.answers.generations, completionTokens(this.answers.generations)),
         ),
       });
     }
@@ -118,23 +124,41 @@ class ChatReply {
           role: "assistant",
           content: plan.answer.text === "" ? null : plan.answer.text,
           refusal: null,
-          tool_calls: plan.answer.toolCalls.map((call) => ({
-            id: call.id,
-            type: "function",
-            function: { name: call.name, arguments: call.arguments },
-          })),
+          annotations: null,
+          audio: null,
+          function_call: null,
+          ...toolCallsOf(plan.answer),
+          reasoning: null,
         },
         logprobs: null,
         finish_reason: plan.finishReason,
         stop_reason: null,
+        token_ids: null,
       })),
+      service_tier: null,
+      system_fingerprint: null,
       usage: usageOf(this.gpu, generations, completionTokens(generations)),
+      prompt_logprobs: null,
+      prompt_token_ids: null,
+      kv_transfer_params: null,
     };
   }
 
   private frame(object: string): Json {
     return { id: this.id, object, created: this.created, model: this.model };
   }
+}
+
+/** The field is there only when there are calls. */
+function toolCallsOf({ toolCalls }: Answer): Json {
+  if (toolCalls.length === 0) return {};
+  return {
+    tool_calls: toolCalls.map((call) => ({
+      id: call.id,
+      type: "function",
+      function: { name: call.name, arguments: call.arguments },
+    })),
+  };
 }
 
 function chatDelta(delta: Delta): Json {

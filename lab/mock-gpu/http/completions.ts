@@ -9,7 +9,7 @@ import { type Gpu } from "./gpu.ts";
 import { type Json, objectOr, textOr } from "./json.ts";
 import { startAnswers, type StartedAnswers } from "./start-answers.ts";
 import { TokenList, tokenize } from "./tokenizer.ts";
-import { completionTokens, usageOf } from "./usage.ts";
+import { completionTokens, usageOf, withoutNulls } from "./usage.ts";
 
 export async function completions(gpu: Gpu, exchange: Exchange): Promise<void> {
   const body = exchange.json();
@@ -61,17 +61,15 @@ function stream(
   let open = generations.length;
   generations.forEach((generation, index) => {
     generation.listener = {
-      progress: (deltas, tokens) => {
+      progress: (deltas, tokens, last) => {
         events.start();
         const text = deltas.map(shownText).join("");
-        if (text !== "") events.data({ ...frame, choices: [choice(index, text, null)] });
+        const reason = last ? generation.plan.finishReason : null;
+        if (text !== "" || last) events.data({ ...frame, choices: [choice(index, text, reason)] });
         events.passed(tokens);
-      },
-      end: () => {
-        events.data({ ...frame, choices: [choice(index, "", generation.plan.finishReason)] });
-        open--;
+        if (last) open--;
         if (open > 0) return;
-        const usage = usageOf(gpu, generations, completionTokens(generations));
+        const usage = withoutNulls(usageOf(gpu, generations, completionTokens(generations)));
         if (includeUsage) events.data({ ...frame, choices: [], usage });
         events.done();
       },
@@ -82,18 +80,15 @@ function stream(
 function whole(gpu: Gpu, exchange: Exchange, frame: Json, { generations }: StartedAnswers): void {
   let open = generations.length;
   for (const generation of generations) {
-    generation.listener = {
-      progress: () => undefined,
-      end: () => {
-        open--;
-        if (open > 0) return;
-        const choices = generations.map(({ plan }, index) =>
-          choice(index, plan.answer.text, plan.finishReason),
-        );
-        const usage = usageOf(gpu, generations, completionTokens(generations));
-        exchange.sendJson(200, { ...frame, choices, usage });
-      },
-    };
+    generation.onEnd(() => {
+      open--;
+      if (open > 0) return;
+      const choices = generations.map(({ plan }, index) =>
+        choice(index, plan.answer.text, plan.finishReason),
+      );
+      const usage = usageOf(gpu, generations, completionTokens(generations));
+      exchange.sendJson(200, { ...frame, choices, usage });
+    });
   }
 }
 

@@ -4,10 +4,11 @@ import { type RequestSink, type ServedRequest } from "../engine/request.ts";
 import { type AnswerPlan, type Delta } from "./answer.ts";
 
 export interface GenerationListener {
-  /** What became visible since the last call; `tokens` counts all tokens so far. */
-  progress(deltas: Delta[], tokens: number): void;
-  /** After the last progress, unless the request was aborted. */
-  end(): void;
+  /**
+   * What became visible since the last call; `tokens` counts all tokens so far. `last` is true once,
+   * and never for a request that was aborted.
+   */
+  progress(deltas: Delta[], tokens: number, last: boolean): void;
 }
 
 /**
@@ -37,6 +38,15 @@ export class Generation implements RequestSink {
     this.ended(request);
   }
 
+  /** Calls back once, when the answer is complete. */
+  onEnd(listener: () => void): void {
+    this.listener = {
+      progress: (_deltas, _tokens, last) => {
+        if (last) listener();
+      },
+    };
+  }
+
   /** Hands on what has been collected. */
   deliver(): void {
     const listener = this.listener;
@@ -46,11 +56,8 @@ export class Generation implements RequestSink {
       const delta = this.plan.deltas[this.delivered];
       if (delta !== null && delta !== undefined) merge(deltas, delta);
     }
-    listener.progress(deltas, this.delivered);
-    if (this.done && this.delivered >= this.plan.tokenIds.length) {
-      this.listener = null;
-      listener.end();
-    }
+    if (this.done) this.listener = null;
+    listener.progress(deltas, this.delivered, this.done);
   }
 }
 

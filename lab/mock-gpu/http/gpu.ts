@@ -29,7 +29,10 @@ export interface GpuOptions extends EngineOptions {
    * Default: on.
    */
   promptTokensDetails?: boolean;
-  /** Report `cached_tokens: 0` as well; vLLM leaves the whole object out when nothing was cached. */
+  /**
+   * Report `cached_tokens: 0` as well; SGLang and older versions of vLLM leave the whole object out
+   * when nothing was cached. Default: as the engine does now.
+   */
   reportZeroCached?: boolean;
   /** Keep Responses answers for `previous_response_id` (VLLM_ENABLE_RESPONSES_API_STORE); default: on. */
   responseStore?: boolean;

@@ -55,50 +55,51 @@ class MessageReply {
 
   whole(exchange: Exchange): void {
     const { plan } = this.generation;
-    this.generation.listener = {
-      progress: () => undefined,
-      end: () => {
-        const content: Json[] = plan.answer.toolCalls.map((call) => ({
-          type: "tool_use",
-          id: call.id,
-          name: call.name,
-          input: parseArguments(call.arguments),
-        }));
-        if (plan.answer.text !== "") content.unshift({ type: "text", text: plan.answer.text });
-        exchange.sendJson(200, {
-          ...this.frame(content),
-          stop_reason: STOP_REASONS[plan.finishReason],
-          usage: this.usage(this.generation.request?.generated ?? 0),
-        });
-      },
-    };
+    this.generation.onEnd(() => {
+      const content: Json[] = plan.answer.toolCalls.map((call) => ({
+        type: "tool_use",
+        id: call.id,
+        name: call.name,
+        input: parseArguments(call.arguments),
+      }));
+      if (plan.answer.text !== "") content.unshift({ type: "text", text: plan.answer.text });
+      exchange.sendJson(200, {
+        ...this.frame(content),
+        stop_reason: STOP_REASONS[plan.finishReason],
+        usage: this.usage(),
+      });
+    });
   }
 
   stream(events: EventStream): void {
     this.generation.listener = {
-      progress: (deltas, tokens) => {
+      progress: (deltas, tokens, last) => {
         if (!this.started) this.start(events);
         for (const delta of deltas) this.write(events, delta);
         events.passed(tokens);
-      },
-      end: () => {
-        this.stopBlock(events);
-        const { plan, request } = this.generation;
-        events.event("message_delta", {
-          type: "message_delta",
-          delta: { stop_reason: STOP_REASONS[plan.finishReason], stop_sequence: null },
-          usage: this.usage(request?.generated ?? 0),
-        });
-        events.event("message_stop", { type: "message_stop" });
-        events.end();
+        if (last) this.finish(events);
       },
     };
+  }
+
+  private finish(events: EventStream): void {
+    this.stopBlock(events);
+    const stopReason = STOP_REASONS[this.generation.plan.finishReason];
+    events.event("message_delta", {
+      type: "message_delta",
+      delta: { stop_reason: stopReason, stop_sequence: null },
+      usage: this.usage(),
+    });
+    events.event("message_stop", { type: "message_stop" });
+    events.end();
   }
 
   private start(events: EventStream): void {
     this.started = true;
     events.start();
-    const message = { ...this.frame([]), stop_reason: null, usage: this.usage(0) };
+    // At the start vLLM knows the prompt's length, not yet what was cached of it.
+    const usage = { input_tokens: this.generation.request?.promptTokens ?? 0, output_tokens: 0 };
+    const message = { ...this.frame([]), stop_reason: null, usage };
     events.event("message_start", { type: "message_start", message });
   }
 
@@ -149,14 +150,15 @@ class MessageReply {
   }
 
   /** `input_tokens` is what had to be computed; cache keys are absent where nothing is known. */
-  private usage(outputTokens: number): Json {
-    const promptTokens = this.generation.request?.promptTokens ?? 0;
+  private usage(): Json {
+    const { request } = this.generation;
+    const promptTokens = request?.promptTokens ?? 0;
+    const outputTokens = request?.generated ?? 0;
     const cached = reportedCachedTokens(this.gpu, [this.generation]);
     if (cached === null) return { input_tokens: promptTokens, output_tokens: outputTokens };
     return {
       input_tokens: promptTokens - cached,
       output_tokens: outputTokens,
-      cache_creation_input_tokens: 0,
       cache_read_input_tokens: cached,
     };
   }

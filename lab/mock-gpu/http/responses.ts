@@ -84,36 +84,35 @@ class ResponseReply {
 
   whole(exchange: Exchange): void {
     const { answer } = this.generation.plan;
-    this.generation.listener = {
-      progress: () => undefined,
-      end: () => {
-        if (answer.text !== "") this.output.push(this.messageItem(answer.text, "completed"));
-        for (const call of answer.toolCalls) {
-          this.output.push(this.callItem(call.id, call.name, call.arguments, "completed"));
-        }
-        const response = this.response(this.finalStatus());
-        this.keep(response);
-        exchange.sendJson(200, response);
-      },
-    };
+    this.generation.onEnd(() => {
+      if (answer.text !== "") this.output.push(this.messageItem(answer.text, "completed"));
+      for (const call of answer.toolCalls) {
+        this.output.push(this.callItem(call.id, call.name, call.arguments, "completed"));
+      }
+      const response = this.response(this.finalStatus());
+      this.keep(response);
+      exchange.sendJson(200, response);
+    });
   }
 
   stream(events: EventStream): void {
     this.generation.listener = {
-      progress: (deltas, tokens) => {
+      progress: (deltas, tokens, last) => {
         if (!this.started) this.start(events);
         for (const delta of deltas) this.write(events, delta);
         events.passed(tokens);
-      },
-      end: () => {
-        this.closeItem(events);
-        const status = this.finalStatus();
-        const response = this.response(status);
-        this.keep(response);
-        this.emit(events, `response.${status}`, { response });
-        events.end();
+        if (last) this.finish(events);
       },
     };
+  }
+
+  private finish(events: EventStream): void {
+    this.closeItem(events);
+    const status = this.finalStatus();
+    const response = this.response(status);
+    this.keep(response);
+    this.emit(events, `response.${status}`, { response });
+    events.end();
   }
 
   private start(events: EventStream): void {

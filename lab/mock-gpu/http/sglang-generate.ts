@@ -28,20 +28,19 @@ export async function generate(gpu: Gpu, exchange: Exchange): Promise<void> {
   const events = body["stream"] === true ? new EventStream(exchange, answers.faults) : null;
   let text = "";
   generation.listener = {
-    progress: (deltas, tokens) => {
+    progress: (deltas, tokens, last) => {
       for (const delta of deltas) text += delta.kind === "call" ? delta.name : delta.text;
-      if (events === null) return;
-      events.start();
+      const reason = last ? { type: generation.plan.finishReason } : null;
       // Each event repeats all text so far.
-      events.data({ text, meta_info: metaInfo(generation, null) });
-      events.passed(tokens);
-    },
-    end: () => {
-      const { finishReason } = generation.plan;
-      const reply = { text, meta_info: metaInfo(generation, { type: finishReason }) };
-      if (events === null) return exchange.sendJson(200, reply);
+      const reply = { text, meta_info: metaInfo(generation, reason) };
+      if (events === null) {
+        if (last) exchange.sendJson(200, reply);
+        return;
+      }
+      events.start();
       events.data(reply);
-      events.done();
+      events.passed(tokens);
+      if (last) events.done();
     },
   };
 }
