@@ -177,6 +177,19 @@ export class Router {
       return;
     }
     this.policy.pick(request, homes, this.loads, nowMs, this.drawn, decision);
+    this.keepHome(turnaround);
+  }
+
+  /** Admission overrules a policy that would move a session where there is no room for it. */
+  private keepHome(turnaround: Turnaround): void {
+    const admitter = turnaround.admitter;
+    const decision = turnaround.decision;
+    const row = candidateOf(this.loads, decision.slot);
+    if (admitter === null || row == NO_INDEX || this.options.admissionDryRun) return;
+    const call = turnaround.call;
+    if (call.session == 0 || admitter.admission.mayMove(call, row, this.loads)) return;
+    const cached = turnaround.homes.prefixTokens[0];
+    sendTo(call.home, Reason.Home, turnaround.request, cached, decision);
   }
 
   private conclude(turnaround: Turnaround, nowMs: u64): void {

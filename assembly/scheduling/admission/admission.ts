@@ -12,7 +12,7 @@ import { HeldHeads } from "./held-heads";
 import { HeldQueue } from "./held-queue";
 import { NO_ENTRY } from "./lru-stack";
 import { AdmissionOptions } from "./options";
-import { homeOrEmptiest, place, Placement } from "./placement";
+import { homeOrEmptiest, PACE_TOKENS, place, Placement } from "./placement";
 import { START_REFILL_SECONDS } from "./refill-rate";
 import { Residency } from "./residency";
 
@@ -105,6 +105,17 @@ export class Admission {
     const call = this.held.first();
     if (call != null) this.held.remove(call);
     return call;
+  }
+
+  /**
+   * Whether a request that passed may leave its home for this row, as a policy wants it to: a session that moves
+   * is a cold one, and must find room and little pending there like any other. Under overload nobody moves.
+   */
+  mayMove(call: AdmissionCall, row: i32, loads: Loads): bool {
+    const slot = loads.slots[row];
+    if (slot == call.home || candidateOf(loads, call.home) == NO_INDEX) return true;
+    if (loads.pendingPrefill[row] >= PACE_TOKENS) return false;
+    return this.endpoints.view(slot).fits(call.promptTokens);
   }
 
   /** A request leaves for an endpoint. `queuedTokens` is the pending prefill there, without this request. */

@@ -119,6 +119,24 @@ describe("admission", () => {
     expect(back.bornSeconds).toBe(<u32>(START_MS / 1000));
   });
 
+  it("lets no policy move a session where there is no room for it", () => {
+    const admission = given(100_000);
+    const loads = fleet(3);
+    for (let slot = 0; slot < 3; slot++) admission.endpoints.view(slot);
+    admission.tick(START_MS);
+    run(admission, callOf(1, 60_000), 0, START_MS);
+    run(admission, callOf(2, 60_000), 1, START_MS);
+    const call = callOf(1, 61_000, 0);
+    expect(admission.mayMove(call, 0, loads)).toBe(true);
+    expect(admission.mayMove(call, 1, loads)).toBe(false);
+    expect(admission.mayMove(call, 2, loads)).toBe(true);
+    loads.pendingPrefill[2] = 16_000;
+    expect(admission.mayMove(call, 2, loads)).toBe(false);
+    // its home is gone: anywhere is better
+    loads.slots[0] = 7;
+    expect(admission.mayMove(call, 1, loads)).toBe(true);
+  });
+
   it("paces cold prefills", () => {
     const admission = given(1_000_000);
     const loads = fleet(1);
