@@ -70,8 +70,14 @@ const DEFAULT_BLOCK_TOKENS = 16;
 /** Continuum's and our own traces: nine of ten reuses come within 100 seconds. */
 const DEFAULT_KEEP_MS = 100_000;
 
-/** Fills in the defaults. */
+/**
+ * Fills in the defaults.
+ * @throws RangeError when the options contradict each other
+ */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
+  if (options.retention?.policy === "offload" && (options.tiers ?? []).length === 0) {
+    throw new RangeError("Offloading KV needs a tier to offload to: host memory or a shared one.");
+  }
   const preset: Preset = PRESETS[options.preset ?? DEFAULT_PRESET];
   const blockTokens = options.blockTokens ?? DEFAULT_BLOCK_TOKENS;
   const kvBlocks = Math.floor((options.kvTokens ?? preset.kvTokens) / blockTokens);

@@ -59,7 +59,7 @@ export async function startMockFleet(options: MockFleetOptions): Promise<MockFle
 /** The engines of a fleet, without clock or sockets: also what a replay in virtual time needs. */
 export function buildEngines(given: Omit<MockFleetOptions, "ports">): Engine[] {
   const options = engineOptionsOf(given);
-  const { blockTokens, kvBytesPerToken } = resolveOptions(options);
+  const { blockTokens, kvBytesPerToken } = resolveOptions({ ...options, retention: undefined });
   const shape = { blockTokens, bytesPerToken: kvBytesPerToken };
   const global =
     (options.globalTokens ?? 0) > 0
@@ -87,7 +87,7 @@ export function buildEngines(given: Omit<MockFleetOptions, "ports">): Engine[] {
     engines.push(new Engine({ ...options, tiers }));
   }
   for (let i = 0; i < (options.decodeEngines ?? 0); i++) {
-    engines.push(new Engine({ ...options, tiers: [] }));
+    engines.push(new Engine({ ...options, tiers: [], retention: undefined }));
   }
   return engines;
 }

@@ -193,3 +193,7 @@ test("kept sessions give way when a prompt would not fit otherwise", () => {
 function drainCluster(cluster: Cluster): void {
   while (cluster.nextEventMs() < Infinity) cluster.advance(cluster.nextEventMs());
 }
+
+test("offloading to nowhere is refused", () => {
+  assert.throws(() => smallEngine({ retention: { policy: "offload" } }), /needs a tier/);
+});
