@@ -3,7 +3,16 @@
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["assembly/", "tests/unit/", "tests/fixtures/", "build/", "node_modules/"] },
+  {
+    ignores: [
+      "assembly/",
+      "lab/bench/filters/",
+      "tests/unit/",
+      "tests/fixtures/",
+      "build/",
+      "node_modules/",
+    ],
+  },
   ...tseslint.configs.recommendedTypeChecked,
   {
     files: ["**/*.ts"],

@@ -2,6 +2,7 @@
 // The table of commands. Each command lives in its own file below commands/ and is loaded on use.
 import { Command, CommanderError } from "commander";
 import { addMockGpuFlags, type MockGpuFlags } from "../lab/mock-gpu/flags.ts";
+import type { BenchCostOptions } from "./commands/bench-cost.ts";
 import type { ReplayOptions } from "./commands/replay.ts";
 import type { StartOptions } from "./commands/start.ts";
 import type { InitOptions } from "./commands/init.ts";
@@ -114,6 +115,18 @@ function addLabCommands(cli: Command): void {
     .action(async () => {
       const { benchScanCommand } = await import("./commands/bench-scan.ts");
       await benchScanCommand();
+    });
+
+  cli
+    .command("bench:cost")
+    .description(
+      "measure what a request costs real Envoys without, with small and with this filter",
+    )
+    .option("--json <file>", "write all numbers to a file")
+    .option("--quick", "fewer sizes and rounds")
+    .action(async (options: BenchCostOptions) => {
+      const { benchCostCommand } = await import("./commands/bench-cost.ts");
+      await benchCostCommand(options);
     });
 
   cli

@@ -133,8 +133,8 @@ export class ReaderModule {
   }
 
   /** Reads a body without looking at the answer. */
-  readOnly(body: Uint8Array): void {
-    this.start();
+  readOnly(body: Uint8Array, path = CHAT_PATH): void {
+    this.start({ path });
     for (let at = 0; at < body.length;) at += this.feed(body, at, this.windowBytes);
     this.exports.finish();
   }

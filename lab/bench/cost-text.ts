@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report of bench:cost as tables.
+import Table from "cli-table3";
+import type { CostReport } from "./cost.ts";
+import type { FlatRow } from "./host-flatness.ts";
+import type { SpeedRow } from "./reader-speed.ts";
+
+type Value = string | number;
+
+function tableOf(title: string, head: string[], rows: Value[][]): string {
+  const table = new Table({
+    head,
+    colAligns: head.map((_, index) => (index === 0 ? "left" : "right")),
+    style: { head: [], border: [], compact: true },
+  });
+  table.push(...rows);
+  return `${title}\n${table.toString()}`;
+}
+
+function range([low, high]: [number, number]): string {
+  return `${low} - ${high}`;
+}
+
+function rowsTable({ rows }: CostReport): string {
+  return tableOf(
+    "CPU time of the Envoy process per request, microseconds",
+    ["proxy", "body bytes", "answer", "median", "half of the rounds", "over envoy"],
+    rows.map((row) => [
+      row.proxy,
+      row.body_bytes,
+      row.streaming ? "stream" : "JSON",
+      row.cpu_us_per_request,
+      range(row.spread_us),
+      `${row.ratio_to_envoy.toFixed(2)}x`,
+    ]),
+  );
+}
+
+function stepsTable({ steps }: CostReport): string {
+  return tableOf(
+    "One filter over an empty one, microseconds",
+    ["body bytes", "smetric", "half of the rounds", "copy only"],
+    steps.map((step) => [step.body_bytes, step.smetric_us, range(step.spread_us), step.copy_us]),
+  );
+}
+
+function fitText({ fit, worst_extra_us, us_per_sse_chunk }: CostReport): string {
+  return [
+    `fit over the empty filter: ${fit.fixed_us} us + ${fit.us_per_mib} us per MiB (reading alone ${fit.scan_gb_per_s} GB/s)`,
+    `a request whose long history nobody knows: ${worst_extra_us} us more`,
+    `each chunk of a streamed answer: ${us_per_sse_chunk} us`,
+  ].join("\n");
+}
+
+function flatTable(rows: FlatRow[]): string {
+  return tableOf(
+    "A follow-up in the virtual Envoy: host calls, and CPU time of filter and virtual Envoy, microseconds",
+    ["with", "count", "host calls", "CPU"],
+    rows.map((row) => [row.what, row.count, row.host_calls, row.cpu_us]),
+  );
+}
+
+function readerTable(rows: SpeedRow[]): string {
+  return tableOf(
+    "The request reader alone, in Node",
+    ["body", "bytes", "us per MiB", "GB/s"],
+    rows.map((row) => [row.body, row.body_bytes, row.us_per_mib, row.gb_per_s]),
+  );
+}
+
+/** Everything that was measured, for people. */
+export function printCost(cost: CostReport, flat: FlatRow[], reader: SpeedRow[]): string {
+  const parts = [rowsTable(cost), stepsTable(cost), fitText(cost), flatTable(flat)];
+  return [...parts, readerTable(reader)].join("\n\n");
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a request costs: CPU time of real Envoys without a filter, with ones that do little, and with smetric.
+import { buildFilter } from "../../cli/build.ts";
+import { type Arm, type Cell, measureCell } from "./cost-cell.ts";
+import { buildYardstick } from "./filters.ts";
+import { startGateway } from "./gateway.ts";
+import { SessionBodies } from "./session-bodies.ts";
+import { fitLine, type Point, type Spread, spreadOf } from "./statistics.ts";
+import { WireClient } from "./wire-client.ts";
+import { EVENTS, WireServer } from "./wire-server.ts";
+
+export type Proxy = "envoy" | "envoy-empty-wasm" | "envoy-copy-wasm" | "smetric";
+
+export interface CostRow {
+  proxy: Proxy;
+  body_bytes: number;
+  streaming: boolean;
+  cpu_us_per_request: number;
+  /** Over the row of `envoy` with the same size and streaming. */
+  ratio_to_envoy: number;
+  /** Half of the rounds lay between these two. */
+  spread_us: [number, number];
+}
+
+/** What smetric costs over the empty filter. */
+export interface CostFit {
+  fixed_us: number;
+  us_per_mib: number;
+  /** Of the reader alone: without the copy into the filter. */
+  scan_gb_per_s: number;
+}
+
+/** One filter's cost over the empty one at one size. */
+export interface CostStep {
+  body_bytes: number;
+  smetric_us: number;
+  copy_us: number;
+  spread_us: [number, number];
+}
+
+export interface CostReport {
+  rows: CostRow[];
+  fit: CostFit;
+  steps: CostStep[];
+  /** A request that is looked for in vain at every boundary and then stored, over a follow-up of the same size. */
+  worst_extra_us: number;
+  us_per_sse_chunk: number;
+}
+
+export interface CostOptions {
+  /** Wanted sizes of bodies; at least two. */
+  sizes?: number[];
+  rounds?: number;
+  /** Identical filters in a row: what one costs is their difference over their number. */
+  copies?: number;
+  progress?: (line: string) => void;
+}
+
+export const SIZES = [2_000, 16_000, 100_000, 220_000, 1_000_000, 6_000_000];
+const ENDPOINTS = 4;
+const ROUNDS = 15;
+const COPIES = 8;
+const MIB = 1024 * 1024;
+/** A batch sends about as many bytes, so that large bodies take no longer than small ones. */
+const BATCH_BYTES = 6_000_000;
+const MAX_STEPS = 10;
+const COLD_BYTES = 2_000;
+
+const PROXIES: Proxy[] = ["envoy", "envoy-empty-wasm", "envoy-copy-wasm", "smetric"];
+const CHAINS = ["empty-chain", "copy-chain", "smetric-chain"];
+
+interface Lab {
+  rows: Arm[];
+  chains: Arm[];
+  copies: number;
+  rounds: number;
+  stop(): Promise<void>;
+}
+
+async function openLab(options: CostOptions): Promise<Lab> {
+  const copies = options.copies ?? COPIES;
+  const wasm = [await buildYardstick("empty"), await buildYardstick("copy"), await buildFilter()];
+  const server = await WireServer.start(ENDPOINTS);
+  const arms: Arm[] = [];
+  const open = async (name: string, module: string | undefined, count: number): Promise<void> => {
+    const chosen = module === undefined ? {} : { wasm: module, copies: count };
+    const envoy = await startGateway({ endpoints: server.endpoints, ...chosen });
+    arms.push({ name, envoy, client: await WireClient.open(envoy.url, server) });
+  };
+  const stop = async (): Promise<void> => {
+    for (const arm of arms) {
+      arm.client.close();
+      await arm.envoy.stop();
+    }
+    server.stop();
+  };
+  try {
+    for (const [index, name] of PROXIES.entries()) await open(name, wasm[index - 1], 1);
+    for (const [index, name] of CHAINS.entries()) await open(name, wasm[index], copies);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const rows = arms.slice(0, PROXIES.length);
+  return {
+    rows,
+    chains: arms.slice(PROXIES.length),
+    copies,
+    rounds: options.rounds ?? ROUNDS,
+    stop,
+  };
+}
+
+function cellOf(bytes: number, streaming: boolean): Cell {
+  const requests = Math.max(2, Math.min(4 * MAX_STEPS, Math.floor(BATCH_BYTES / bytes)));
+  const steps = Math.min(MAX_STEPS, requests);
+  const sessions = Math.max(1, Math.floor(requests / steps));
+  const most = streaming ? 1 : sessions; // Each streamed answer is dozens of callbacks.
+  return { bodies: new SessionBodies(bytes, streaming), streaming, sessions: most, steps };
+}
+
+function round(value: number, digits = 1): number {
+  return Number(value.toFixed(digits));
+}
+
+function rowsOf(times: Map<string, number[]>, cell: Cell): CostRow[] {
+  const spreads = PROXIES.map((proxy) => spreadOf(times.get(proxy) ?? []));
+  const base = round(spreads[0]?.median ?? 0);
+  return PROXIES.map((proxy, index) => {
+    const { median, low, high } = spreads[index]!;
+    return {
+      proxy,
+      body_bytes: cell.bodies.bytes,
+      streaming: cell.streaming,
+      cpu_us_per_request: round(median),
+      ratio_to_envoy: round(round(median) / base, 3),
+      spread_us: [round(low), round(high)],
+    };
+  });
+}
+
+/** Median of what one filter of a chain costs over one of the empty chain, in the same rounds. */
+function overEmpty(times: Map<string, number[]>, chain: string, copies: number): Spread {
+  const empty = times.get("empty-chain") ?? [];
+  const own = times.get(chain) ?? [];
+  return spreadOf(own.map((us, index) => (us - empty[index]!) / copies));
+}
+
+function stepOf(times: Map<string, number[]>, bytes: number, copies: number): CostStep {
+  const { median, low, high } = overEmpty(times, "smetric-chain", copies);
+  return {
+    body_bytes: bytes,
+    smetric_us: round(median, 2),
+    copy_us: round(overEmpty(times, "copy-chain", copies).median, 2),
+    spread_us: [round(low, 2), round(high, 2)],
+  };
+}
+
+/** Errors of a measure: half its spread, and no less than a twentieth of it, so that no lucky cell rules. */
+function pointOf(step: CostStep, us: number): Point {
+  const error = (step.spread_us[1] - step.spread_us[0]) / 2;
+  return { x: step.body_bytes, y: us, error: Math.max(error, step.smetric_us / 20, 0.5) };
+}
+
+function fitOf(steps: CostStep[]): CostFit {
+  const { offset, slope } = fitLine(steps.map((step) => pointOf(step, step.smetric_us)));
+  const copy = fitLine(steps.map((step) => pointOf(step, step.copy_us)));
+  return {
+    fixed_us: round(offset, 2),
+    us_per_mib: round(slope * MIB),
+    scan_gb_per_s: round(1 / (slope - copy.slope) / 1_000, 2),
+  };
+}
+
+async function measureSize(lab: Lab, bytes: number, report: CostReport): Promise<void> {
+  for (const streaming of [false, true]) {
+    const cell = cellOf(bytes, streaming);
+    const arms = streaming ? lab.rows : [...lab.rows, ...lab.chains];
+    const times = await measureCell(arms, cell, lab.rounds);
+    report.rows.push(...rowsOf(times, cell));
+    if (!streaming) report.steps.push(stepOf(times, cell.bodies.bytes, lab.copies));
+  }
+}
+
+/** A follow-up, the same with a streamed answer, and a request that nothing is known of, all by the chains. */
+async function measureExtras(lab: Lab, report: CostReport): Promise<void> {
+  const cost = async (cell: Cell): Promise<number> => {
+    const times = await measureCell(lab.chains, cell, lab.rounds);
+    return overEmpty(times, "smetric-chain", lab.copies).median;
+  };
+  const plain = cellOf(COLD_BYTES, false);
+  const followUp = await cost(plain);
+  const streamed = await cost(cellOf(COLD_BYTES, true));
+  const cold = await cost({ ...plain, sessions: plain.sessions * plain.steps, cold: true });
+  report.us_per_sse_chunk = round((streamed - followUp) / (EVENTS + 1), 2);
+  report.worst_extra_us = round(cold - followUp, 2);
+}
+
+/**
+ * Runs real Envoys side by side on this machine and compares them.
+ * @throws Failure when an Envoy does not start or does not answer 200
+ */
+export async function benchCost(options: CostOptions = {}): Promise<CostReport> {
+  const lab = await openLab(options);
+  const fit = { fixed_us: 0, us_per_mib: 0, scan_gb_per_s: 0 };
+  const report: CostReport = { rows: [], fit, steps: [], worst_extra_us: 0, us_per_sse_chunk: 0 };
+  try {
+    for (const bytes of options.sizes ?? SIZES) {
+      options.progress?.(`bodies of ${bytes} bytes`);
+      await measureSize(lab, bytes, report);
+    }
+    options.progress?.("event streams, unknown sessions");
+    await measureExtras(lab, report);
+  } finally {
+    await lab.stop();
+  }
+  report.fit = fitOf(report.steps);
+  return report;
+}
