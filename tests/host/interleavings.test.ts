@@ -104,6 +104,31 @@ class Storm {
   }
 }
 
+const CHAINS = ["pin", "filter_state", "wasm_only"] as const;
+
+function pick<T>(random: Random, list: readonly T[]): T {
+  return list[random.below(list.length)]!;
+}
+
+/** Any combination of options: each must survive what the others allow. */
+function randomConfiguration(random: Random): object {
+  return {
+    policy: pick(random, [
+      ...["priced", "sticky", "smetric-v1", "smetric-v2"],
+      ...["lmetric", "agentix", "session-hash", "least-request"],
+    ]),
+    steering: pick(random, ["pin", "override-host", "hash", "filter-state"]),
+    mode: pick(random, ["route", "route", "observe"]),
+    tier: pick(random, ["auto", "none", "full"]),
+    first_turn: pick(random, ["priced", "least-request"]),
+    record: random.below(2) === 0,
+    expose_decision: random.below(2) === 0,
+    trust_agent_headers: random.below(2) === 0,
+    affinity_sessions: 256,
+    hold_cap_bytes: pick(random, [65_536, 1_048_576]),
+  };
+}
+
 function storm(envoy: VirtualEnvoy, seed: number): void {
   const world = new Storm(envoy, seededRandom(seed));
   for (let step = 0; step < STEPS; step++) world.step();
@@ -127,9 +152,15 @@ for (const target of TARGETS) {
   describe(`Random interleavings in the ${target} module`, () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       it(`survives storm ${seed}`, async () => {
-        const policy = ["sticky", "priced", "smetric-v2", "lmetric"][seed % 4];
-        const configuration = { policy, record: seed % 2 === 0, expose_decision: seed % 3 === 0 };
-        const envoy = await startGateway({ target, workers: 2, seed, configuration, trace: false });
+        const random = seededRandom(seed);
+        const workers = 1 + random.below(3);
+        const chain = pick(random, CHAINS);
+        const configuration = randomConfiguration(random);
+        const flag = random.below(5) !== 0;
+        const envoy = await startGateway({
+          ...{ target, workers, seed, configuration, chain, flag },
+          trace: false,
+        });
         storm(envoy, seed);
       });
     }
