@@ -2,7 +2,7 @@
 // Bundles TypeScript tests with esbuild and runs them with Node's own test runner, one process a file.
 import { build } from "esbuild";
 import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { run } from "node:test";
 import { inspect } from "node:util";
 import { fromRoot, root } from "../paths.ts";
@@ -21,6 +21,12 @@ interface TestEvent {
   skip?: string | boolean;
   todo?: string | boolean;
   details: { type?: string; duration_ms: number; error?: Error & { cause?: unknown } };
+}
+
+/** Payload of the runner's output events. */
+interface OutputEvent {
+  file: string;
+  message: string;
 }
 
 async function bundle(group: string, files: string[]): Promise<Map<string, string>> {
@@ -50,7 +56,7 @@ function describeError(error: (Error & { cause?: unknown }) | undefined): string
   return typeof cause === "string" ? cause : inspect(cause);
 }
 
-/** Suites only repeat what their tests say; the name of a file stands for a file without any test. */
+/** Suites only repeat what their tests say. */
 function isSuite(event: TestEvent): boolean {
   return event.details.type === "suite";
 }
@@ -73,38 +79,83 @@ export async function runNodeTests(
   write: (text: string) => void,
 ): Promise<void> {
   const bundles = await bundle(group, files);
-  const titleOf = (event: TestEvent): string => {
-    const source = event.file === undefined ? undefined : bundles.get(event.file);
-    return source === undefined ? event.name : `${source}: ${event.name}`;
-  };
+  const report = new GroupReport(bundles, tally, write);
   process.env["NODE_OPTIONS"] = sourceMapOptions();
   delete process.env["NODE_TEST_CONTEXT"];
   const events = run({ files: [...bundles.keys()], concurrency, timeout: FILE_TIMEOUT_MS });
-
-  events.on("test:pass", (event: TestEvent) => {
-    if (isSuite(event)) return;
-    const indent = "  ".repeat(event.nesting);
-    const seconds = (event.details.duration_ms / 1000).toFixed(2);
-    const isWholeFile = event.nesting === 0 && bundles.has(fromRoot(event.name));
-    if (isWholeFile) {
-      tally.fail(titleOf(event), "no tests in this file");
-    } else if (event.skip !== undefined || event.todo !== undefined) {
-      tally.fail(titleOf(event), "skipped: a test runs or does not exist");
-    } else {
-      tally.passed++;
-      write(`${indent}✔ ${event.name} (${seconds} s)\n`);
-      return;
-    }
-    write(`${indent}✖ ${event.name}\n`);
-  });
-  events.on("test:fail", (event: TestEvent) => {
-    if (failedThroughChildren(event)) return;
-    write(`${"  ".repeat(event.nesting)}✖ ${event.name}\n`);
-    tally.fail(titleOf(event), describeError(event.details.error));
-  });
-  events.on("test:stderr", ({ message }: { message: string }) => write(message));
-  events.on("test:stdout", ({ message }: { message: string }) => write(message));
+  events.on("test:pass", (event: TestEvent) => report.pass(event));
+  events.on("test:fail", (event: TestEvent) => report.fail(event));
+  events.on("test:stderr", (event: OutputEvent) => report.print(event));
+  events.on("test:stdout", (event: OutputEvent) => report.print(event));
+  events.on("test:diagnostic", (event: { message: string }) => report.note(event));
   await new Promise((resolve) => events.on("end", resolve).resume());
+}
+
+/** Turns the runner's events into lines and counts. */
+class GroupReport {
+  /** What a test file printed: the reason, when it fails as a whole. */
+  private readonly printed = new Map<string, string>();
+
+  constructor(
+    /** Source files by bundle. */
+    private readonly bundles: Map<string, string>,
+    private readonly tally: Tally,
+    private readonly write: (text: string) => void,
+  ) {}
+
+  print({ file, message }: OutputEvent): void {
+    const source = this.sourceOf(file);
+    this.printed.set(source, (this.printed.get(source) ?? "") + message);
+    this.write(message);
+  }
+
+  /** The runner's own remarks; its warnings tell of errors after a test's end. */
+  note({ message }: { message: string }): void {
+    if (message.startsWith("Warning:")) this.write(`${message}\n`);
+  }
+
+  pass(event: TestEvent): void {
+    if (isSuite(event)) return;
+    if (this.wholeFile(event) !== undefined) {
+      this.reject(event, "no tests in this file");
+    } else if (event.skip !== undefined || event.todo !== undefined) {
+      this.reject(event, "skipped: a test runs or does not exist");
+    } else {
+      this.tally.passed++;
+      const seconds = (event.details.duration_ms / 1000).toFixed(2);
+      this.write(`${indentOf(event)}✔ ${event.name} (${seconds} s)\n`);
+    }
+  }
+
+  fail(event: TestEvent): void {
+    if (failedThroughChildren(event)) return;
+    const file = this.wholeFile(event);
+    const printed = file === undefined ? undefined : this.printed.get(this.sourceOf(file));
+    this.reject(event, printed ?? describeError(event.details.error));
+  }
+
+  private reject(event: TestEvent, why: string): void {
+    const file = this.wholeFile(event);
+    const source = this.sourceOf(file ?? event.file ?? "");
+    const name = file === undefined ? event.name : "the file as a whole";
+    this.write(`${indentOf(event)}✖ ${name}\n`);
+    this.tally.fail(`${source}: ${name}`, why);
+  }
+
+  /** Node names a file by its bundle or, with source maps, by its source. */
+  private sourceOf(file: string): string {
+    return this.bundles.get(file) ?? relative(root, file);
+  }
+
+  /** The bundle, where an event is about a file and not about a test in it. */
+  private wholeFile({ name, nesting }: TestEvent): string | undefined {
+    const path = resolve(root, name);
+    return nesting === 0 && this.bundles.has(path) ? path : undefined;
+  }
+}
+
+function indentOf({ nesting }: TestEvent): string {
+  return "  ".repeat(nesting);
 }
 
 function sourceMapOptions(): string {
