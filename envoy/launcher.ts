@@ -69,7 +69,7 @@ export async function startEnvoy(options: EnvoyOptions): Promise<RunningEnvoy> {
   const logFile = join(folder, "envoy.log");
   const adminFile = join(folder, "admin-address");
   writeFileSync(configFile, stringify(bootstrap, { aliasDuplicateObjects: false }));
-  const logDescriptor = openSync(logFile, "w");
+  const logDescriptor = openSync(logFile, "a");
   const child = spawn(
     binary,
     [
