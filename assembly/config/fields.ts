@@ -147,6 +147,14 @@ export function allFields(): Field[] {
       128,
       'a header name of at most 128 characters, or ""',
     ),
+    texts(
+      "prefill_endpoints",
+      64,
+      Alphabet.Printable,
+      3,
+      60,
+      "a list of at most 64 texts, each a printable ASCII text of 3 to 60 characters",
+    ),
   ];
 }
 
@@ -299,6 +307,9 @@ export function setTexts(options: Options, field: i32, value: string[]): void {
       break;
     case 14:
       options.extraPaths = value;
+      break;
+    case 40:
+      options.prefillEndpoints = value;
       break;
     default:
       break;

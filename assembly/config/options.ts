@@ -173,8 +173,12 @@ export class Options {
   /** What a program is: each session, or a session with all its children. */
   priorityProgramScope: ProgramScope = ProgramScope.Family;
   /**
-   * Prefill/decode disaggregation where the decode side orchestrates: request header that names
-   * the chosen prefill endpoint as `ip:port`. Empty: not written.
+   * Prefill/decode disaggregation where the decode side orchestrates: request header in which
+   * the chosen prefill endpoint is named as `ip:port` (llm-d's routing sidecar reads
+   * `x-prefiller-host-port`). Used with `prefill_endpoints`; Envoy itself places the request
+   * among the decode endpoints.
    */
   prefillHeader: string = "";
+  /** Addresses (`ip:port`) of the prefill endpoints to choose from. Empty: no disaggregation. */
+  prefillEndpoints: string[] = [];
 }

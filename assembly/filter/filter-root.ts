@@ -18,7 +18,7 @@ import { SharedStore } from "../memory/shared-store";
 import { Meters } from "../metrics/meters";
 import { Outcome } from "../metrics/outcome";
 import { HeaderRules } from "../request/header-rules";
-import { classifyPath, isScanned } from "../request/paths";
+import { classifyPath, ExtraPaths, isScanned, PathKind } from "../request/paths";
 import { RequestReader } from "../request/reader";
 import { AnswerKind } from "../response/answer-kind";
 import { Admitter } from "./admitter";
@@ -74,6 +74,7 @@ export class FilterRoot {
   private seed: u64 = 0;
   /** Which headers tell a session, a turn, a parent; in the order in which they are believed. */
   rules: HeaderRules = new HeaderRules([], "", "", "", "");
+  private extraPaths: ExtraPaths = new ExtraPaths([]);
   private tenantHeader: HostText = new HostText("");
   private readonly headers: HeaderCursor = new HeaderCursor();
   private readonly store: SharedStore = new EnvoySharedStore();
@@ -103,6 +104,7 @@ export class FilterRoot {
     );
     const guards = options.priorityScheme != PriorityScheme.None;
     this.head.guarded = new HostText(guards ? options.priorityHeader : "");
+    this.extraPaths = new ExtraPaths(options.extraPaths);
     this.tenantHeader = new HostText(options.tenantHeader);
     this.limits = new ListenerLimits(pluginName(), <u32>options.holdCapBytes);
     this.window = new Landing(<u32>options.bodyWindowBytes, WINDOW_MARGIN);
@@ -160,7 +162,10 @@ export class FilterRoot {
     } while (head.mayHaveMore && !router.observes && ++rounds < MAX_FORGED_ROUNDS);
     if (!head.isPost) return Outcome.Passed;
     turnaround.path = classifyPath(head.pathAddress, <i32>head.pathSize);
-    if (!isScanned(turnaround.path)) return Outcome.Passed;
+    if (!isScanned(turnaround.path)) {
+      if (!this.extraPaths.matches(head.pathAddress, <i32>head.pathSize)) return Outcome.Passed;
+      turnaround.path = PathKind.Chat; // A hint only: the body has the last word.
+    }
     return head.encoded ? Outcome.Encoded : Outcome.Conversation;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clusters that a worker routes to: a fleet for each, and its admission.
 import { Options } from "../config/options";
-import { hashText } from "../hash/text";
+import { hashName, hashText } from "../hash/text";
 import { propertyAddress, propertyPath, propertySize, readProperty } from "../host/properties";
 import { ClusterList } from "../memory/cluster-list";
 import { Fleet } from "../memory/fleet";
@@ -10,6 +10,10 @@ import { SharedStore } from "../memory/shared-store";
 import { Meters } from "../metrics/meters";
 import { Admitter } from "./admitter";
 import { EnvoyGauges } from "./envoy-gauges";
+import { isDisaggregated } from "./steering/ways";
+
+/** Name of the fleet of prefill endpoints in gauges. */
+const PREFILL_FLEET: string = "prefill";
 
 const CLUSTER_NAME = propertyPath("xds.cluster_name");
 
@@ -21,6 +25,8 @@ export class RoutedCluster {
     readonly fleet: Fleet,
     /** Null where admission is off. */
     readonly admitter: Admitter | null,
+    /** How many endpoints the configuration gives; 0 = they are found by serving. */
+    readonly given: i32 = 0,
   ) {}
 }
 
@@ -29,7 +35,10 @@ export class RoutedCluster {
 export class Fleets {
   // A handful of clusters at most: a walk beats a map.
   readonly clusters: RoutedCluster[] = [];
+  /** The prefill endpoints of a disaggregated fleet; null where there are none. */
+  prefill: RoutedCluster | null = null;
   private readonly listed: ClusterList;
+  private readonly prefillAddresses: ArrayBuffer[] = [];
 
   constructor(
     private readonly options: Options,
@@ -38,10 +47,29 @@ export class Fleets {
     private readonly vm: u64,
   ) {
     this.listed = new ClusterList(store);
+    if (isDisaggregated(options)) this.givePrefill();
+  }
+
+  private givePrefill(): void {
+    const options = this.options;
+    for (let i = 0; i < options.prefillEndpoints.length; i++) {
+      this.prefillAddresses.push(String.UTF8.encode(options.prefillEndpoints[i]));
+    }
+    const name = String.UTF8.encode(PREFILL_FLEET);
+    const key = hashName(PREFILL_FLEET);
+    const cluster = this.make(key, PREFILL_FLEET, this.prefillAddresses.length);
+    this.clusters.push(cluster);
+    this.listed.note(changetype<usize>(name), name.byteLength);
+    this.prefill = cluster;
   }
 
   /** The cluster that the route names now, or null where Envoy does not say. */
-  ofRoute(): RoutedCluster | null {
+  ofRoute(nowMs: u64): RoutedCluster | null {
+    const prefill = this.prefill;
+    if (prefill !== null) {
+      this.enrollGiven(prefill.fleet, nowMs);
+      return prefill;
+    }
     if (!readProperty(CLUSTER_NAME)) return null;
     return this.named(propertyAddress(), <i32>propertySize());
   }
@@ -64,6 +92,15 @@ export class Fleets {
     }
   }
 
+  /** Given endpoints need not serve first; each costs a comparison once it is known. */
+  private enrollGiven(fleet: Fleet, nowMs: u64): void {
+    if (fleet.knownCount >= this.prefillAddresses.length) return;
+    for (let i = 0; i < this.prefillAddresses.length; i++) {
+      const address = this.prefillAddresses[i];
+      fleet.enroll(changetype<usize>(address), address.byteLength, nowMs);
+    }
+  }
+
   private named(address: usize, size: i32): RoutedCluster {
     const key = hashText(address, size);
     for (let i = 0; i < this.clusters.length; i++) {
@@ -71,12 +108,12 @@ export class Fleets {
     }
     const name = String.UTF8.decodeUnsafe(address, <usize>size);
     this.listed.note(address, size);
-    const cluster = this.make(key, name);
+    const cluster = this.make(key, name, 0);
     this.clusters.push(cluster);
     return cluster;
   }
 
-  private make(key: u64, name: string): RoutedCluster {
+  private make(key: u64, name: string, given: i32): RoutedCluster {
     const options = this.options;
     const id = key.toString(16);
     const gauges = new EnvoyGauges(name, MAX_SLOTS);
@@ -84,6 +121,6 @@ export class Fleets {
     const admitter = options.admissionEnabled
       ? new Admitter(options, this.store, this.meters, name, id, this.vm)
       : null;
-    return new RoutedCluster(key, fleet, admitter);
+    return new RoutedCluster(key, fleet, admitter, given);
   }
 }

@@ -33,7 +33,7 @@ import { candidateOf, leaveToEnvoy, NO_INDEX, Policy, sendTo } from "../scheduli
 import { Admitter } from "./admitter";
 import { writeDecision } from "./decision-headers";
 import { Steering } from "./steering/steering";
-import { steeringOf } from "./steering/ways";
+import { isDisaggregated, steeringOf } from "./steering/ways";
 import { Fleets } from "./fleets";
 import { Prioritizer, prioritizerOf } from "./prioritizer";
 import { Teacher } from "./teacher";
@@ -69,7 +69,7 @@ export class Router {
     private readonly meters: Meters,
     vm: u64,
   ) {
-    this.steering = steeringOf(options.steering);
+    this.steering = steeringOf(options);
     this.observes = options.mode == Mode.Observe;
     this.exposes = options.exposeDecision;
     const affinity = new Affinity(store, options.affinitySessions);
@@ -81,6 +81,8 @@ export class Router {
     const routing = new RoutingOptions();
     routing.firstTurn = options.firstTurn;
     routing.tier = options.tier;
+    routing.prefillPool = isDisaggregated(options);
+    routing.gateways = options.gatewaysCount;
     routing.shortPromptTokens = options.shortPromptTokens;
     const learned = new Learned();
     this.learned = learned;
@@ -91,7 +93,7 @@ export class Router {
   /** Decides the request of a stream and tells Envoy; called once, while its headers can still be written. */
   decide(turnaround: Turnaround, ticket: u32, bodyBytes: u32, mayHold: bool, nowMs: u64): Verdict {
     const request = turnaround.request;
-    const cluster = this.fleets.ofRoute();
+    const cluster = this.fleets.ofRoute(nowMs);
     const fleet = cluster !== null ? cluster.fleet : null;
     turnaround.fleet = fleet; // Load counts for what is no conversation, too.
     if (request.turn == 0) {
@@ -100,7 +102,8 @@ export class Router {
     }
     turnaround.session = sessionOf(request);
     if (fleet !== null) {
-      fleet.noteMembers(<i32>readInteger(NUM_ENDPOINTS, 0));
+      const members = cluster !== null ? cluster.given : 0;
+      fleet.noteMembers(members > 0 ? members : <i32>readInteger(NUM_ENDPOINTS, 0));
       fleet.recall(this.learned, request.model, nowMs);
       scaleTokens(request, this.learned.tokenScale);
       this.affinity.find(request, fleet, turnaround.homes, nowMs);
@@ -210,8 +213,9 @@ export class Router {
    */
   noteServed(turnaround: Turnaround, served: bool, nowMs: u64): void {
     const fleet = turnaround.fleet;
-    if (fleet === null || !served || !readProperty(UPSTREAM_ADDRESS)) return;
-    const slot = fleet.enroll(propertyAddress(), <i32>propertySize(), nowMs);
+    if (fleet === null || !served) return;
+    const slot = this.servingSlot(turnaround, fleet, nowMs);
+    if (slot == NO_SLOT) return;
     turnaround.servedSlot = slot;
     fleet.served(turnaround.request, turnaround.homes, slot, nowMs);
     const pinned = turnaround.pinned ? turnaround.decision.slot : NO_SLOT;
@@ -219,6 +223,13 @@ export class Router {
     if (turnaround.flight.slot == slot) return;
     fleet.finish(turnaround.flight, nowMs);
     this.send(turnaround, fleet, slot, nowMs);
+  }
+
+  /** Slot of the endpoint that computed the prompt: the one that answered, or the prefill endpoint that was named. */
+  private servingSlot(turnaround: Turnaround, fleet: Fleet, nowMs: u64): i32 {
+    if (this.fleets.prefill !== null) return turnaround.pinned ? turnaround.decision.slot : NO_SLOT;
+    if (!readProperty(UPSTREAM_ADDRESS)) return NO_SLOT;
+    return fleet.enroll(propertyAddress(), <i32>propertySize(), nowMs);
   }
 
   /** The first byte of the answer has come: the prompt is computed. */

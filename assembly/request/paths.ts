@@ -63,12 +63,34 @@ export function classifyPath(address: usize, size: i32): PathKind {
   for (let i = 0; i < ROWS.length; i++) {
     const suffix = ROWS[i].suffix;
     const bytes = suffix.byteLength;
-    if (bytes <= longest || bytes > end) continue;
-    if (memory.compare(address + end - bytes, changetype<usize>(suffix), bytes) != 0) continue;
+    if (bytes <= longest || !endsWith(address, end, suffix)) continue;
     longest = bytes;
     kind = ROWS[i].kind;
   }
   return kind;
+}
+
+/** Path ends that the operator wants scanned as well; what they hold is told by the keys of the body. */
+export class ExtraPaths {
+  private readonly suffixes: ArrayBuffer[] = [];
+
+  constructor(suffixes: string[]) {
+    for (let i = 0; i < suffixes.length; i++) this.suffixes.push(String.UTF8.encode(suffixes[i]));
+  }
+
+  matches(address: usize, size: i32): bool {
+    const end = trimmedSize(address, size);
+    for (let i = 0; i < this.suffixes.length; i++) {
+      if (endsWith(address, end, this.suffixes[i])) return true;
+    }
+    return false;
+  }
+}
+
+function endsWith(address: usize, size: i32, suffix: ArrayBuffer): bool {
+  const bytes = suffix.byteLength;
+  if (bytes > size) return false;
+  return memory.compare(address + size - bytes, changetype<usize>(suffix), bytes) == 0;
 }
 
 function trimmedSize(address: usize, size: i32): i32 {
