@@ -243,7 +243,7 @@ export class BodySink extends Sink {
         this.item.sealed = member(frame.key, token.hash);
         return;
       case Place.ReferenceId:
-        this.item.referenceId = member(frame.key, token.hash);
+        if (token.bytes > 0) this.item.referenceId = member(frame.key, token.hash);
         return;
       case Place.Execution:
         this.item.ranOnServer = token.hash == SERVER;

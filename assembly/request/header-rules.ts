@@ -18,6 +18,8 @@ export enum HeaderRole {
   Retry,
   /** A request beside the conversation: its end is not continued. */
   Side,
+  /** JSON that may say so. */
+  SideMetadata,
 }
 
 export class HeaderRule {
@@ -26,7 +28,7 @@ export class HeaderRule {
     readonly role: HeaderRole,
     /** Hash of the name under which the id makes a key: the same for spellings of one header and for a parent. */
     readonly field: u64,
-    /** Value that a Side header must have; empty = any. */
+    /** Value that a Side header must have; empty = yes. */
     readonly value: string = "",
   ) {}
 }
@@ -129,7 +131,8 @@ export class HeaderRules {
     this.add("x-dynamo-session-final", HeaderRole.Final)
       .add("x-stainless-retry-count", HeaderRole.Retry)
       .add("x-openai-subagent", HeaderRole.Side, "x-openai-subagent", "compact")
-      .add("x-deepseek-harness-compact", HeaderRole.Side);
+      .add("x-deepseek-harness-compact", HeaderRole.Side)
+      .add("x-codex-turn-metadata", HeaderRole.SideMetadata);
   }
 }
 

@@ -65,6 +65,9 @@ export class Identity {
       case HeaderRole.Side:
         this.isSide = this.isSide || isValue(rule, value, valueSize);
         return;
+      case HeaderRole.SideMetadata:
+        this.isSide = this.isSide || contains(value, valueSize, COMPACTION);
+        return;
       default:
         this.takeId(rule, index, value, valueSize);
     }
@@ -115,6 +118,17 @@ const ONE: u8 = 0x31;
 function isYes(address: usize, size: i32): bool {
   if (size == 1) return load<u8>(address) == ONE;
   return size == TRUE.byteLength && memory.compare(address, changetype<usize>(TRUE), size) == 0;
+}
+
+/** How Codex marks the call that writes a summary of the history. */
+const COMPACTION = String.UTF8.encode('"request_kind":"compaction"');
+
+function contains(address: usize, size: i32, wanted: ArrayBuffer): bool {
+  const bytes = wanted.byteLength;
+  for (let at = 0; at + bytes <= size; at++) {
+    if (memory.compare(address + at, changetype<usize>(wanted), bytes) == 0) return true;
+  }
+  return false;
 }
 
 function isValue(rule: HeaderRule, address: usize, size: i32): bool {

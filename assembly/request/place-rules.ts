@@ -57,6 +57,7 @@ export function isHashedWhole(place: Place): bool {
     case Place.Audio:
     case Place.Video:
     case Place.File:
+    case Place.AnswersId:
       return true;
     default:
       return false;

@@ -18,6 +18,7 @@ export class RequestReader {
   private readonly sink: BodySink;
   private readonly scanner: Scanner;
   private tenant: u64 = 0;
+  private path: PathKind = PathKind.Unknown;
 
   constructor() {
     const sink = new BodySink();
@@ -34,6 +35,7 @@ export class RequestReader {
   reset(tenant: u64, path: PathKind, skipBillingNonce: bool = true): void {
     this.reading = Reading.Open;
     this.tenant = tenant;
+    this.path = path;
     this.sink.reset(tenant, path, skipBillingNonce);
     this.scanner.reset();
   }
@@ -86,6 +88,7 @@ export class RequestReader {
   private answerIdentity(request: Request): void {
     const fields = this.sink.fields;
     const identity = request.identity;
+    if (this.path == PathKind.Compact) identity.isSide = true;
     let own: u64 = 0;
     request.sessionSource = SOURCE_CHAIN;
     if (identity.isTold) {

@@ -14,8 +14,16 @@ const NUMBERS = [...COUNTS, "headBytes", "promptBytes"] as const;
 
 /** The streaming reader takes what Python clients write for numbers that are not finite. */
 const NOT_FINITE = /NaN|Infinity/;
+/** The body as it was written, and four damaged ones. */
+export const BODIES_PER_SEED = 5;
 const MAX_KEPT_BOUNDARIES = 20;
 const RECENT = 4;
+
+export interface Difference {
+  seed: number;
+  faults: string[];
+  body: string;
+}
 
 /** Equal texts must have equal hashes, and equal hashes equal texts. */
 class Classes {
@@ -61,15 +69,39 @@ export class Differential {
 
   constructor(private readonly reader: ReaderModule) {}
 
-  /** Plays one seed: a body, written somehow, perhaps damaged, cut somehow. @returns what differs */
-  play(seed: number): { body: Uint8Array; faults: string[] } {
+  /**
+   * Plays one seed: a body, written somehow, then damaged in several ways, each cut somehow.
+   * @returns what differs, each with the shortest body that was found to show it
+   */
+  play(seed: number): Difference[] {
     const random = new Random(seed);
     const { path, body: made } = makeBody(random);
-    let body: Uint8Array = Buffer.from(write(made, random));
-    if (random.chance(40)) body = damage(body, random);
-    const chunks = chunksOf(body.length, random);
-    const answer = this.reader.read(body, { path, chunks });
-    return { body, faults: this.compare(body, answer) };
+    const whole = Buffer.from(write(made, random));
+    const bodies: Uint8Array[] = [whole];
+    while (bodies.length < BODIES_PER_SEED) bodies.push(damage(whole, random));
+    return bodies.flatMap((body) => {
+      const answer = this.reader.read(body, { path, chunks: chunksOf(body.length, random) });
+      const faults = this.compare(body, answer);
+      return faults.length > 0 ? [{ seed, faults, body: this.shrink(body, path) }] : [];
+    });
+  }
+
+  /** Leaves out what is not needed for a body to be read differently. */
+  private shrink(body: Uint8Array, path: string): string {
+    // With classes of its own: what is tried here must not stand for what was seen.
+    const alone = new Differential(this.reader);
+    const differs = (bytes: Uint8Array) =>
+      alone.compare(bytes, this.reader.read(bytes, { path })).length > 0;
+    let shortest = body;
+    if (!differs(shortest)) return Buffer.from(body).toString(); // The cut or an earlier body matters.
+    for (let size = shortest.length >> 1; size > 0; size >>= 1) {
+      for (let at = 0; at + size <= shortest.length;) {
+        const shorter = Buffer.concat([shortest.subarray(0, at), shortest.subarray(at + size)]);
+        if (differs(shorter)) shortest = shorter;
+        else at += size;
+      }
+    }
+    return Buffer.from(shortest).toString();
   }
 
   private compare(body: Uint8Array, answer: Answer): string[] {

@@ -271,10 +271,13 @@ function readResponsesItem(item: Members): Item {
     if (key === "summary" || DROPPED_ITEM_KEYS.has(key)) return [key, EMPTY];
     return [key, writer.value(value)];
   });
+  const text = members(rows).join("&");
+  const id = item["id"];
+  const isReference = text === EMPTY && typeof id === "string" && id !== "" && !("type" in item);
   return {
-    text: members(rows).join("&"),
+    text: isReference ? `"id"=${quote(id)}` : text,
     bytes: writer.bytes,
-    author,
+    author: isReference ? "model" : author,
     generated: true,
     prefill: false,
   };
@@ -312,7 +315,8 @@ function readHead(body: Members): { text: string; bytes: number } {
     const value = body[key];
     if (value === undefined) return EMPTY;
     if (!Array.isArray(value)) return typeof value === "string" ? writer.content(value) : EMPTY;
-    const isNonce = (part: Json) => isObject(part) && String(part["text"]).startsWith(NONCE);
+    const isNonce = (part: Json) =>
+      isObject(part) && typeof part["text"] === "string" && part["text"].startsWith(NONCE);
     return writer.content(value.filter((part) => !isNonce(part)));
   });
   const uncounted = new Writer();
