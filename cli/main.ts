@@ -5,6 +5,7 @@ import { addMockGpuFlags, type MockGpuFlags } from "../lab/mock-gpu/flags.ts";
 import type { BenchCostOptions } from "./commands/bench-cost.ts";
 import type { ReplayOptions } from "./commands/replay.ts";
 import type { StartOptions } from "./commands/start.ts";
+import type { FuzzOptions } from "./commands/fuzz.ts";
 import type { InitOptions } from "./commands/init.ts";
 import { Failure } from "./failure.ts";
 import { version } from "./packaging/version.ts";
@@ -43,6 +44,16 @@ function addDevelopmentCommands(cli: Command): void {
     .action(async (options: { only?: string }) => {
       const { testExtra } = await import("./commands/test.ts");
       await testExtra(options);
+    });
+
+  cli
+    .command("fuzz")
+    .description("compare the request reader with a plain one on made-up bodies")
+    .option("--minutes <number>", "how long", "10")
+    .option("--seed <number>", "where to begin (default: by chance)")
+    .action(async (options: FuzzOptions) => {
+      const { fuzz } = await import("./commands/fuzz.ts");
+      await fuzz(options);
     });
 
   cli
