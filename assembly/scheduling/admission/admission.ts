@@ -140,11 +140,11 @@ export class Admission {
     const stop = evidence.stop;
     const tokens = call.estimatedTokens + max(0, evidence.outputTokens);
     const stays = this.residency.seconds(stop) > 0;
-    const cached = believedCached(call, evidence);
-    const computed = cached >= 0 ? call.estimatedTokens - cached : call.uncachedTokens;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       const endpoint = this.endpoints.edit(call.slot);
       endpoint.stack.end(call.session, tokens, stop, stays, nowMs);
+      const cached = believedCached(call, evidence, endpoint);
+      const computed = cached >= 0 ? call.estimatedTokens - cached : call.uncachedTokens;
       addBounds(call, endpoint, cached, <f64>nowMs / 1000);
       endpoint.refill.observe(evidence.ttftSeconds, call.queuedTokens, computed);
       if (this.endpoints.commit(call.slot)) break;

@@ -8,8 +8,8 @@ import { Residency } from "./residency";
 import { Window } from "./window";
 
 /** First word of a saved state: another layout gets another number. */
-const LAYOUT: u32 = 0x534d0001;
-const HEAD_BYTES: i32 = 48;
+const LAYOUT: u32 = 0x534d0002;
+const HEAD_BYTES: i32 = 56;
 
 /** A copy of which less than this share is left is gone. */
 const GONE_SHARE: f64 = 0.5;
@@ -19,6 +19,8 @@ export class EndpointState {
   readonly capacity: Capacity = new Capacity();
   readonly window: Window = new Window();
   readonly refill: RefillRate = new RefillRate();
+  /** Share of reported hits whose first token took as long as a loss. */
+  slowHits: f64 = 0;
   /** When it was last refitted, ms since the epoch; 0 = never. */
   refitMs: u64 = 0;
 
@@ -92,6 +94,7 @@ export class EndpointState {
     store<i32>(to, this.stack.count, 32);
     store<u32>(to, 0, 36);
     store<u64>(to, this.refitMs, 40);
+    store<f64>(to, this.slowHits, 48);
     to += HEAD_BYTES;
     this.capacity.save(to);
     to += this.capacity.savedBytes;
@@ -116,6 +119,7 @@ export class EndpointState {
     this.window.lostTokens = load<f64>(from, 16);
     this.window.probe = load<f64>(from, 24);
     this.refitMs = load<u64>(from, 40);
+    this.slowHits = load<f64>(from, 48);
     let at = HEAD_BYTES;
     const capacityBytes = this.capacity.restore(from + <usize>at, size - at);
     if (capacityBytes == 0) return false;

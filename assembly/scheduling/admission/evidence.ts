@@ -11,6 +11,10 @@ const LEAST_EXPECTED: f64 = 4_000;
 const TOLERATED_SHARE: f64 = 0.05;
 const TOLERATED_TOKENS: f64 = 64;
 
+/** Share of reported hits that were as slow as losses, and how fast it follows. */
+const SLOW_SHARE: f64 = 0.5;
+const SLOW_RATE: f64 = 1 / 16;
+
 /** One finished answer. Reused; a number that was not told is negative. */
 export class Evidence {
   cachedTokens: f64 = -1;
@@ -22,10 +26,15 @@ export class Evidence {
 }
 
 /**
- * Cached tokens to learn from, negative where neither signal tells. A loss by either counts: an engine that always
- * fetches over a congested tier reports hits that cost as much as losses.
+ * Cached tokens to learn from, negative where nothing tells: as reported, else by the time to the first token. A
+ * reported hit that took as long as a loss is one where most hits there do: an engine that always fetches over a
+ * congested tier reports hits that cost as much as losses. A single slow answer only stood in a burst.
  */
-export function believedCached(call: AdmissionCall, evidence: Evidence): f64 {
+export function believedCached(
+  call: AdmissionCall,
+  evidence: Evidence,
+  endpoint: EndpointState,
+): f64 {
   const reported = reportedCached(call, evidence);
   if (call.expectedTokens < LEAST_EXPECTED) return reported;
   const judgement = judgeByTtft(
@@ -35,11 +44,14 @@ export function believedCached(call: AdmissionCall, evidence: Evidence): f64 {
     call.expectedTokens,
     call.sharedTokens,
   );
-  if (judgement == Judgement.Loss) {
-    return reported >= 0 ? min(reported, call.sharedTokens) : call.sharedTokens;
+  const slow = judgement == Judgement.Loss;
+  if (reported < 0) {
+    if (slow) return call.sharedTokens;
+    return judgement == Judgement.Hit ? call.expectedTokens : -1;
   }
-  if (reported >= 0) return reported;
-  return judgement == Judgement.Hit ? call.expectedTokens : -1;
+  if (isLost(call.expectedTokens, reported) || judgement == Judgement.Unclear) return reported;
+  endpoint.slowHits += SLOW_RATE * ((slow ? 1 : 0) - endpoint.slowHits);
+  return slow && endpoint.slowHits > SLOW_SHARE ? min(reported, call.sharedTokens) : reported;
 }
 
 /** Cached tokens as reported, in the unit of the estimate; negative where they were not told. */
@@ -57,13 +69,16 @@ export function addBounds(
 ): void {
   const expected = call.expectedTokens;
   if (!call.measured || expected < LEAST_EXPECTED || cached < 0) return;
-  const lost = expected - cached;
-  if (lost <= max(TOLERATED_SHARE * expected, TOLERATED_TOKENS)) {
+  if (!isLost(expected, cached)) {
     endpoint.capacity.atLeast(call.low + expected, nowSeconds);
     return;
   }
   const kept: f64 = cached > call.sharedTokens + TOLERATED_TOKENS ? cached : 0;
   endpoint.capacity.atMost(call.high + kept, nowSeconds);
   if (kept > 0) endpoint.capacity.atLeast(call.low + kept, nowSeconds);
-  endpoint.window.lostTokens += lost;
+  endpoint.window.lostTokens += expected - cached;
+}
+
+function isLost(expected: f64, cached: f64): bool {
+  return expected - cached > max(TOLERATED_SHARE * expected, TOLERATED_TOKENS);
 }

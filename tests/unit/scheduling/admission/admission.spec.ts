@@ -285,6 +285,23 @@ describe("the measured capacity", () => {
   });
 });
 
+describe("hits that are as slow as losses", () => {
+  it("count as losses where most of them are, not where one stood in a burst", () => {
+    const admission = given(0);
+    let nowMs = START_MS;
+    for (let i = 0; i < 40; i++) {
+      nowMs += 1_000;
+      const call = callOf(1, 60_000, 0);
+      admission.send(call, 0, 0, nowMs);
+      admission.firstByte(call);
+      const ttftSeconds: f64 = i == 5 || i > 15 ? 30 : 0.2;
+      admission.end(call, told(59_500, 100, StopClass.Tool, ttftSeconds), nowMs);
+      if (i == 15) expect(admission.endpoints.view(0).capacity.hasLoss).toBe(false);
+    }
+    expect(admission.endpoints.view(0).capacity.hasLoss).toBe(true);
+  });
+});
+
 describe("an estimate that is off", () => {
   it("is no loss: reports are read in the unit of the estimate", () => {
     const admission = given(0);
