@@ -37,6 +37,9 @@ const TYPESCRIPT_ROOMS: Record<string, string[]> = {
   deploy: [],
 };
 
+/** Unit specs and filters made for tests are AssemblyScript, and stand above all rooms of the filter. */
+const ASSEMBLYSCRIPT_TESTS = ["tests/unit/", "tests/fixtures/"];
+
 /** An import of one file of the house by another; both paths are relative to the package root. */
 export interface Import {
   from: string;
@@ -87,8 +90,7 @@ function judgeInTypescript({ from, to }: Import): string | undefined {
 
 /** @returns why the law forbids this import, or undefined when it allows it */
 export function judge(found: Import): string | undefined {
-  // Unit specs mirror the filter's rooms and stand above all of them.
-  if (found.from.startsWith("tests/unit/")) return undefined;
+  if (ASSEMBLYSCRIPT_TESTS.some((folder) => found.from.startsWith(folder))) return undefined;
   return found.from.startsWith("assembly/") ? judgeInAssembly(found) : judgeInTypescript(found);
 }
 

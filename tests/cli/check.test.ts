@@ -41,7 +41,7 @@ const configure = (tree: Node, options: object): void => {
   };
 };
 
-for (const name of ["pin", "pin-buffered", "override-host", "filter-state", "hash"]) {
+for (const name of ["pin", "pin-buffered", "override-host", "filter-state", "hash", "observe"]) {
   test(`the shipped bootstrap ${name} is clean`, () => {
     const { kind, findings } = checkText(readBootstrap(name));
     assert.equal(kind, "bootstrap");
