@@ -138,7 +138,7 @@ export class Scanner {
         case Expect.Key:
         case Expect.KeyOrEnd: {
           if (byte == QUOTE) p = this.beginText(p + 1, end, true);
-          else if (byte == CLOSE_BRACE && expect == Expect.KeyOrEnd) p = this.close(p);
+          else if (byte == CLOSE_BRACE && expect == Expect.KeyOrEnd) p = this.close(p, end);
           else this.refuse();
           break;
         }
@@ -153,7 +153,7 @@ export class Scanner {
             this.expect = this.inObject ? Expect.Key : Expect.Value;
             p++;
           } else if (byte == (this.inObject ? CLOSE_BRACE : CLOSE_BRACKET)) {
-            p = this.close(p);
+            p = this.close(p, end);
           } else {
             this.refuse();
           }
@@ -178,7 +178,7 @@ export class Scanner {
     if (byte == QUOTE) return this.beginText(p + 1, end, false);
     if (byte == OPEN_BRACE) return this.open(p, true);
     if (byte == OPEN_BRACKET) return this.open(p, false);
-    if (byte == CLOSE_BRACKET && this.expect == Expect.ValueOrEnd) return this.close(p);
+    if (byte == CLOSE_BRACKET && this.expect == Expect.ValueOrEnd) return this.close(p, end);
     if (isDigit(byte) || byte == MINUS) return this.number(p, end, byte);
     switch (byte) {
       case LOWER_T:
@@ -217,7 +217,7 @@ export class Scanner {
     return p + 1;
   }
 
-  private close(p: usize): usize {
+  private close(p: usize, end: usize): usize {
     const kind = this.inObject ? Container.Object : Container.Array;
     const depth = --this.depth;
     if (depth > 0) {
@@ -226,8 +226,7 @@ export class Scanner {
     }
     this.token.offset = <i32>(p + 1 - this.origin);
     this.sink.end(kind, this.token);
-    this.afterValue();
-    return p + 1;
+    return this.afterValue(p + 1, end);
   }
 
   /**
@@ -246,8 +245,7 @@ export class Scanner {
       token.textBytes = size;
       token.escapes = 0;
       countShortWide(token, bytes, size);
-      this.endText(close + 1, isKey);
-      return close + 1;
+      return this.endText(close + 1, end, isKey);
     }
     const keep = isKey ? this.keepKeys : token.wantText;
     this.text.begin(keep, !isKey && token.wantPieces);
@@ -258,22 +256,24 @@ export class Scanner {
   private continueText(p: usize, end: usize): usize {
     const next = this.text.read(p, end);
     const progress = this.text.progress;
-    if (progress == Progress.Done) this.endText(next, this.expect == Expect.InKey);
-    else if (progress == Progress.Malformed) this.refuse();
+    if (progress == Progress.Done) return this.endText(next, end, this.expect == Expect.InKey);
+    if (progress == Progress.Malformed) this.refuse();
     return next;
   }
 
-  private endText(next: usize, isKey: bool): void {
+  /** Reports the text that ends at `next`, and takes the colon or comma that nearly always stands there. */
+  private endText(next: usize, end: usize, isKey: bool): usize {
     const token = this.token;
     token.offset = <i32>(next - this.origin);
-    if (isKey) {
-      this.expect = Expect.Colon;
-      this.sink.key(token);
-      return;
+    if (!isKey) {
+      token.wantText = token.wantPieces = false;
+      this.sink.text(token);
+      return this.afterValue(next, end);
     }
-    token.wantText = token.wantPieces = false;
-    this.sink.text(token);
-    this.afterValue();
+    this.sink.key(token);
+    const hasColon = next < end && <i32>load<u8>(next) == COLON;
+    this.expect = hasColon ? Expect.Value : Expect.Colon;
+    return hasColon ? next + 1 : next;
   }
 
   private number(p: usize, end: usize, byte: i32): usize {
@@ -291,8 +291,7 @@ export class Scanner {
     this.token.value = numbers.value;
     this.token.offset = <i32>(next - this.origin);
     this.sink.number(this.token);
-    this.afterValue();
-    return next;
+    return this.afterValue(next, end);
   }
 
   private word(p: usize, end: usize, expected: usize, size: i32, literal: Literal): usize {
@@ -307,8 +306,7 @@ export class Scanner {
     this.token.hash = mix(LITERAL + <u64>literal);
     this.token.offset = <i32>(next - this.origin);
     this.sink.literal(this.token);
-    this.afterValue();
-    return next;
+    return this.afterValue(next, end);
   }
 
   /** Accepted once, at the very beginning, as clients on Windows write it. */
@@ -320,14 +318,20 @@ export class Scanner {
     return end - p < 3 ? p : p + 3;
   }
 
-  private afterValue(): void {
+  /** The value before `p` is complete: takes the comma behind it, if it stands right there. */
+  private afterValue(p: usize, end: usize): usize {
     this.token.wantText = this.token.wantPieces = false;
-    if (this.depth > 0) {
-      this.expect = Expect.CommaOrEnd;
-      return;
+    if (this.depth == 0) {
+      this.expect = Expect.Nothing;
+      this.progress = Progress.Done;
+      return p;
     }
-    this.expect = Expect.Nothing;
-    this.progress = Progress.Done;
+    if (p == end || <i32>load<u8>(p) != COMMA) {
+      this.expect = Expect.CommaOrEnd;
+      return p;
+    }
+    this.expect = this.inObject ? Expect.Key : Expect.Value;
+    return p + 1;
   }
 
   private refuse(): void {
