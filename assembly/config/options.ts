@@ -29,7 +29,7 @@ export class Options {
    * `smetric-v2`, `lmetric` and `agentix` are the published policies; `session-hash` and
    * `least-request` leave the choice to a hash or to Envoy.
    */
-  policy: PolicyKind = PolicyKind.Sticky;
+  policy: PolicyKind = PolicyKind.Priced;
   /**
    * How Envoy is told. `pin` writes the header of the `stateful_session` filter;
    * `override-host` writes a plain address for the `override_host` load balancing policy;
