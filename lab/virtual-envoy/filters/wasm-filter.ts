@@ -17,6 +17,9 @@ import { GuestContext, type LocalReply } from "../wasm/guest-context.ts";
 import type { WasmVm } from "../wasm/wasm-vm.ts";
 import type { CallbackRecord, FilterStreamAccess } from "./filter.ts";
 
+/** A body that is not there reads as an empty one. */
+const NO_BODY = new Uint8Array(0);
+
 /** One stream's context in one VM. */
 export class WasmFilter extends GuestContext {
   readonly decode: Stage;
@@ -103,8 +106,8 @@ export class WasmFilter extends GuestContext {
   }
 
   override buffer(type: number): ByteBuffer | Uint8Array | undefined {
-    if (type === BufferType.RequestBody) return this.requestBody;
-    if (type === BufferType.ResponseBody) return this.responseBody;
+    if (type === BufferType.RequestBody) return this.requestBody ?? NO_BODY;
+    if (type === BufferType.ResponseBody) return this.responseBody ?? NO_BODY;
     return undefined;
   }
 

@@ -4,6 +4,8 @@ import { createHash } from "node:crypto";
 import {
   VirtualEnvoy,
   type ChainFilter,
+  type SideCall,
+  type SideCallAnswer,
   type Stream,
   type VirtualEnvoyOptions,
 } from "../../../lab/virtual-envoy/index.ts";
@@ -96,7 +98,9 @@ class VirtualWorld implements World {
 
   constructor(setup: Setup, wasm: string) {
     const upstream = { ended: (stream: Stream) => this.answer(stream) };
-    this.envoy = new VirtualEnvoy({ ...optionsOf(setup, wasm), upstream });
+    const sideCall = ({ cluster }: SideCall): SideCallAnswer | undefined =>
+      cluster === "llm" ? { headers: [[":status", "200"]], delayMs: 1 } : undefined;
+    this.envoy = new VirtualEnvoy({ ...optionsOf(setup, wasm), upstream, sideCall });
   }
 
   async ask(ask: Ask): Promise<Seen> {
