@@ -99,19 +99,31 @@ function withFlag(command: string[], flag: string, value: string): string[] {
   return command.with(index + 1, value);
 }
 
+/** Mock GPUs and agents share one time scale; the test takes a shorter one. */
+function quick(command: string[] = []): string[] {
+  return withFlag(command, "--speedup", "60");
+}
+
+test("mock GPUs and agents share one time scale", () => {
+  const [gpu, agents] = ["mock-gpu", "replay"].map((name) => service(name).command ?? []);
+  assert.ok(gpu && agents);
+  assert.equal(gpu[gpu.indexOf("--speedup") + 1], agents[agents.indexOf("--speedup") + 1]);
+});
+
 test("the same commands and the same bootstrap work without Docker", async (t) => {
   const gpu = service("mock-gpu");
   assert.equal(gpu.deploy?.replicas, 4);
   const endpoints: string[] = [];
   for (let i = 0; i < gpu.deploy.replicas; i++) {
-    const line = await runCommand(t, withFlag(gpu.command ?? [], "--port", "0"));
+    const command = withFlag(quick(gpu.command), "--port", "0");
+    const line = await runCommand(t, command);
     const port = /:(\d+)$/.exec(line)?.[1];
     assert.ok(port, line);
     endpoints.push(`127.0.0.1:${port}`);
   }
   const envoy = await startEnvoy({ bootstrap: "pin", endpoints, wasm: await buildFilter() });
   t.after(() => envoy.stop());
-  const replay = withFlag(service("replay").command ?? [], "--url", envoy.url);
+  const replay = withFlag(quick(service("replay").command), "--url", envoy.url);
   const child = spawn(process.execPath, [fromRoot("cli", "smetric-envoy.mjs"), ...replay], {
     stdio: ["ignore", "inherit", "inherit"],
   });
