@@ -5,7 +5,7 @@ import { Frame } from "./frame";
 import { Place } from "./place";
 
 /** Levels with a frame of their own; what lies deeper is hashed as one row of tokens. */
-const MAX_FRAMES: i32 = 64;
+const MAX_FRAMES: i32 = 32;
 /** The end of a container in that row. */
 const DEEP_END: u64 = 0x7137449123ef65cd;
 

@@ -8,10 +8,12 @@ import { bytesOf, intoWindow } from "../window";
 export class Recorder extends Sink {
   lines: string[] = [];
   wantTexts: bool = false;
+  wantPieces: bool = false;
 
   begin(kind: Container, token: Token): void {
     this.lines.push((kind == Container.Object ? "{" : "[") + "@" + token.offset.toString());
     token.wantText = this.wantTexts;
+    token.wantPieces = this.wantPieces;
   }
 
   end(kind: Container, token: Token): void {
