@@ -89,8 +89,9 @@ export class Fleet {
     this.roster.refresh(nowMs);
     loads.count = 0;
     loads.complete = this.roster.known > 0 && this.members <= this.roster.known;
-    if (this.roster.known <= MAX_CANDIDATES) this.listAll(loads);
-    else this.listSample(loads, homes, chance);
+    loads.sampled = this.roster.known > MAX_CANDIDATES;
+    if (loads.sampled) this.listSample(loads, homes, chance);
+    else this.listAll(loads);
     this.fill(loads, request, nowMs);
   }
 
