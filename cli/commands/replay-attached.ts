@@ -62,8 +62,9 @@ export async function replayAttached(options: AttachedOptions): Promise<void> {
   await untilReady(url, signal).catch((error: unknown) => {
     throw signal.aborted ? signal.reason : error;
   });
+  const pace = { speedup, realMs: () => performance.now() };
   const progress = new ReplayProgress("gateway", plan.limitMs);
-  const arm = new ArmReplay("gateway", false, plan, new AttachedGateway(url), speedup, progress);
+  const arm = new ArmReplay("gateway", false, plan, new AttachedGateway(url), pace, progress);
   const run = await arm.play(signal).catch((error: unknown) => {
     throw signal.aborted ? signal.reason : error;
   });

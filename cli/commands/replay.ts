@@ -212,7 +212,8 @@ export async function replay(options: ReplayOptions): Promise<void> {
   for (const note of source.notes) say(note);
   const driver = await driverOf(driverName, options);
   const stop = interruption().signal;
-  const reports = await playAll(arms, seeds, options, { driver, fleet, load, minutes, stop });
+  const setup = { driver, fleet, load, minutes, stop };
+  const reports = await playAll(arms, seeds, options, setup).finally(() => driver.close?.());
   const notes = notesOf(source, fleet, reports);
   const config = { driver: driverName, trace: source.name, seeds, minutes, ...load, ...fleet };
   console.log(renderTable(`${source.name}, ${fleet.endpoints} endpoints`, reports));

@@ -42,7 +42,7 @@ const DEFAULT_TRANSFER_GB_PER_S = 100;
 /** Starts a fleet and answers when every endpoint listens. */
 export async function startMockFleet(options: MockFleetOptions): Promise<MockFleet> {
   const cluster = new Cluster(buildEngines(options));
-  const clock = new WallClock(cluster, options.speedup);
+  const clock = new WallClock(cluster, options.speedup, options.wallMs);
   const backends = buildBackends(options, cluster);
   const servers = backends.map((backend) => new GpuServer(options, backend, clock));
   await Promise.all(servers.map((server, i) => server.listen(options.ports?.[i] ?? 0)));

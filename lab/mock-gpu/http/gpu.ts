@@ -22,6 +22,8 @@ export interface GpuOptions extends EngineOptions {
   model?: string;
   /** Engine milliseconds per wall millisecond. */
   speedup?: number;
+  /** Wall milliseconds; default: the machine's clock. */
+  wallMs?: () => number;
   /** Whose metric names, priority order and switches; default vllm. */
   engine?: EngineDialect;
   /**
@@ -34,6 +36,11 @@ export interface GpuOptions extends EngineOptions {
    * when nothing was cached. Default: as the engine does now.
    */
   reportZeroCached?: boolean;
+  /**
+   * Report the tokens that a request added to the cache as well, as vLLM 0.32 does for chat and
+   * Messages; `input_tokens` of Messages is then what remains beyond whole blocks. Default: off.
+   */
+  reportCreatedTokens?: boolean;
   /** Keep Responses answers for `previous_response_id` (VLLM_ENABLE_RESPONSES_API_STORE); default: on. */
   responseStore?: boolean;
   /** Another seed, other invented answers. Endpoints of one fleet need the same. */

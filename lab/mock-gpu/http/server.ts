@@ -47,7 +47,7 @@ const BACKLOG = 4096;
 /** Starts one mock GPU and answers when it listens. */
 export async function startMockGpu(options: MockGpuOptions = {}): Promise<MockGpu> {
   const cluster = new Cluster([new Engine(engineOptionsOf(options))]);
-  const clock = new WallClock(cluster, options.speedup);
+  const clock = new WallClock(cluster, options.speedup, options.wallMs);
   const server = new GpuServer(options, engineBackend(cluster, 0), clock);
   server.onClose(() => clock.close());
   await server.listen(options.port ?? 0);

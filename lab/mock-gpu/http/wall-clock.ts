@@ -7,7 +7,7 @@ import { type Simulation } from "../engine/cluster.ts";
  * several steps may end in one call, each at its own engine time.
  */
 export class WallClock {
-  private readonly startMs = performance.now();
+  private readonly startMs: number;
   private readonly listeners: (() => void)[] = [];
   private timer: NodeJS.Timeout | null = null;
   private immediate: NodeJS.Immediate | null = null;
@@ -17,7 +17,11 @@ export class WallClock {
   constructor(
     private readonly simulation: Simulation,
     readonly speedup = 1,
-  ) {}
+    /** Wall milliseconds; another one than the machine's where several parties share a slower clock. */
+    private readonly wallMs: () => number = () => performance.now(),
+  ) {
+    this.startMs = wallMs();
+  }
 
   /** Runs after each advance, outside the engines. */
   onAdvance(listener: () => void): void {
@@ -50,7 +54,7 @@ export class WallClock {
   }
 
   private nowMs(): number {
-    return (performance.now() - this.startMs) * this.speedup;
+    return (this.wallMs() - this.startMs) * this.speedup;
   }
 
   private run(): void {

@@ -52,6 +52,8 @@ export interface Driver {
   readonly name: "envoy" | "virtual";
   /** How fast the last run went and where the time went, for the progress line. */
   speed?(): string;
+  /** Ends what the driver keeps running between arms. */
+  close?(): void;
   /** @throws Failure when the arm cannot be set up */
   run(arm: string, plan: ReplayPlan, watcher: Watcher, signal: AbortSignal): Promise<ArmRun>;
 }

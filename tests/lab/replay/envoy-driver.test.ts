@@ -64,6 +64,7 @@ describe("the replay over a real Envoy", () => {
       assert.equal(result.requests, calls);
       assert.equal(result.jobs, SESSIONS);
     }
+    driver.close();
   });
 
   it("finds at least 0.95 of what can be found with the filter, and reads every turn right", () => {

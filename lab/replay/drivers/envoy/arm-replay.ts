@@ -16,6 +16,16 @@ import { CALL_HEADER, type Target } from "./target.ts";
 const TICK_REAL_MS = 500;
 const BYTES_PER_TOKEN = 4;
 
+/** How simulated time follows real time. */
+export interface Pace {
+  /** Simulated milliseconds per real one. */
+  speedup: number;
+  /** The real clock. */
+  realMs: () => number;
+  /** No call is made after this many milliseconds on the machine's own clock. */
+  patienceMs?: number;
+}
+
 /** One arm under way. */
 export class ArmReplay {
   private readonly agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connections: null });
@@ -24,6 +34,7 @@ export class ArmReplay {
   private readonly heads = new WeakMap<App, number>();
   private readonly run: ArmRun;
   private clock: ScaledClock;
+  private limitMs: number;
   private calls = 0;
   private refills = 0;
 
@@ -33,7 +44,7 @@ export class ArmReplay {
     private readonly sendsSessionId: boolean,
     private readonly plan: ReplayPlan,
     private readonly target: Target,
-    private readonly speedup: number,
+    private readonly pace: Pace,
     private readonly watcher: Watcher,
   ) {
     this.bodies = new ChatBodies({
@@ -42,7 +53,8 @@ export class ArmReplay {
       synthetic: false,
     });
     this.known = new KnownPrefixes(plan.fleet.blockTokens, (session) => this.headTokens(session));
-    this.clock = new ScaledClock(speedup);
+    this.clock = new ScaledClock(pace.speedup, pace.realMs);
+    this.limitMs = plan.limitMs;
     this.run = {
       arm,
       endpoints: target.endpoints,
@@ -56,7 +68,12 @@ export class ArmReplay {
 
   async play(signal: AbortSignal): Promise<ArmRun> {
     setMaxListeners(0, signal); // Every session of the arm listens to it.
-    this.clock = new ScaledClock(this.speedup);
+    this.clock = new ScaledClock(this.pace.speedup, this.pace.realMs);
+    const { patienceMs } = this.pace;
+    const cut =
+      patienceMs === undefined
+        ? undefined
+        : setTimeout(() => (this.limitMs = Math.min(this.limitMs, this.clock.nowMs())), patienceMs);
     const ticks = setInterval(
       () => this.watcher.tick(this.clock.nowMs(), this.target.inFlight()),
       TICK_REAL_MS,
@@ -64,11 +81,12 @@ export class ArmReplay {
     try {
       await Promise.all(this.plan.arrivals.map((arrival) => this.slot(arrival, signal)));
     } finally {
+      clearTimeout(cut);
       clearInterval(ticks);
       await this.agent.destroy();
     }
     this.run.endpoints = this.target.endpoints;
-    this.run.endMs = Math.min(this.clock.nowMs(), this.plan.limitMs);
+    this.run.endMs = Math.min(this.clock.nowMs(), this.limitMs);
     return this.run;
   }
 
@@ -78,13 +96,13 @@ export class ArmReplay {
       const { session } = arrival;
       const issue = (call: Call, index: number): Promise<void> =>
         this.issue(session, call, index, signal);
-      const whole = await runSession(arrival, this.clock, this.plan.limitMs, issue, signal);
+      const whole = await runSession(arrival, this.clock, () => this.limitMs, issue, signal);
       if (whole) {
         this.run.finishedSessions.add(session.id);
         this.watcher.sessionFinished();
       } else if (arrival.firstCall === 0) this.run.unfinishedSessions++;
       arrival = this.plan.refill?.(this.refills++, this.clock.nowMs()) ?? null;
-      if (arrival !== null && arrival.startMs >= this.plan.limitMs) return;
+      if (arrival !== null && arrival.startMs >= this.limitMs) return;
     }
   }
 

@@ -6,27 +6,41 @@ import type { Driver, ReplayPlan, Watcher } from "../driver.ts";
 import { ArmReplay } from "./arm-replay.ts";
 import { envoyArm } from "./arms.ts";
 import { MockFleet } from "./mock-fleet.ts";
+import { PatientClock } from "./patient-clock.ts";
 
 export interface EnvoyDriverOptions {
   /** Simulated milliseconds per real one. */
   speedup: number;
+  /** No call is made after this many real milliseconds, however far simulated time has come. */
+  patienceMs?: number;
 }
 
 export class EnvoyDriver implements Driver {
   readonly name = "envoy";
 
+  private readonly clock = new PatientClock();
+
   constructor(private readonly options: EnvoyDriverOptions) {}
+
+  /** Share of the real time that the machine spent on others. */
+  get lostShare(): number {
+    return this.clock.lostShare;
+  }
+
+  close(): void {
+    this.clock.close();
+  }
 
   async run(arm: string, plan: ReplayPlan, watcher: Watcher, signal: AbortSignal): Promise<ArmRun> {
     const { bootstrap, balancing, configuration, sendsSessionId } = envoyArm(arm);
-    const { speedup } = this.options;
-    const fleet = await MockFleet.start(plan.fleet, speedup);
+    const pace = { ...this.options, realMs: () => this.clock.nowMs() };
+    const fleet = await MockFleet.start(plan.fleet, pace);
     let envoy: RunningEnvoy | null = null;
     try {
       const endpoints = fleet.addresses;
       envoy = await startEnvoy({ bootstrap, balancing, configuration, endpoints });
       fleet.url = envoy.url;
-      return await new ArmReplay(arm, sendsSessionId, plan, fleet, speedup, watcher).play(signal);
+      return await new ArmReplay(arm, sendsSessionId, plan, fleet, pace, watcher).play(signal);
     } finally {
       await envoy?.stop();
       await fleet.close();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fleet of mock GPUs for one arm: same options, and what their recorders saw of each call.
-import { type MockGpu, startMockGpu } from "../../../mock-gpu/http/server.ts";
+import { type MockFleet as RunningFleet, startMockFleet } from "../../../mock-gpu/http/fleet.ts";
+import type { MockGpu } from "../../../mock-gpu/http/server.ts";
 import type { FleetPlan } from "../driver.ts";
+import type { Pace } from "./arm-replay.ts";
 import { CALL_HEADER, type Sighting, type Target, UNSEEN } from "./target.ts";
 
 function numberOf(value: string | string[] | undefined): number | null {
@@ -13,14 +15,23 @@ export class MockFleet implements Target {
   url = "";
   private readonly seen = new Map<string, Sighting>();
 
-  private constructor(private readonly gpus: readonly MockGpu[]) {}
+  private readonly gpus: readonly MockGpu[];
 
-  /** @param speedup simulated milliseconds per real one */
-  static async start(plan: FleetPlan, speedup: number): Promise<MockFleet> {
-    const { preset, kvTokens, blockTokens } = plan;
-    const options = { preset, kvTokens, blockTokens, speedup, reportZeroCached: true };
-    const starting = Array.from({ length: plan.endpoints }, () => startMockGpu(options));
-    return new MockFleet(await Promise.all(starting));
+  private constructor(private readonly fleet: RunningFleet) {
+    this.gpus = fleet.gpus;
+  }
+
+  static async start(plan: FleetPlan, pace: Pace): Promise<MockFleet> {
+    const { preset, kvTokens, blockTokens, globalTokens, globalGbps } = plan;
+    const fleet = await startMockFleet({
+      ...{ preset, kvTokens, blockTokens },
+      ...(globalTokens > 0 ? { globalTokens, globalGbPerS: globalGbps } : {}),
+      count: plan.endpoints,
+      speedup: pace.speedup,
+      wallMs: pace.realMs,
+      reportZeroCached: true,
+    });
+    return new MockFleet(fleet);
   }
 
   get addresses(): string[] {
@@ -49,7 +60,7 @@ export class MockFleet implements Target {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.gpus.map((gpu) => gpu.close()));
+    await this.fleet.close();
   }
 
   private collect(gpu: MockGpu): void {

@@ -6,31 +6,43 @@ import type { Arrival } from "../driver.ts";
 
 /** Simulated time over a real clock. */
 export class ScaledClock {
-  private readonly startedAt = performance.now();
+  private readonly startedAt: number;
 
-  /** @param speedup simulated milliseconds per real millisecond */
-  constructor(readonly speedup: number) {}
+  /**
+   * @param speedup simulated milliseconds per real millisecond
+   * @param realMs the real clock
+   */
+  constructor(
+    readonly speedup: number,
+    private readonly realMs: () => number,
+  ) {
+    this.startedAt = realMs();
+  }
 
   nowMs(): number {
-    return (performance.now() - this.startedAt) * this.speedup;
+    return (this.realMs() - this.startedAt) * this.speedup;
   }
 
   /** Waits until a simulated moment. @throws AbortError when the signal fires */
   async until(momentMs: number, signal: AbortSignal): Promise<void> {
-    const realMs = (momentMs - this.nowMs()) / this.speedup;
-    if (realMs > 0) await sleep(realMs, undefined, { signal });
+    for (;;) {
+      const realMs = (momentMs - this.nowMs()) / this.speedup;
+      if (realMs <= 0) return;
+      await sleep(Math.ceil(realMs), undefined, { signal });
+    }
   }
 }
 
 /**
  * Runs the calls of one session from `arrival.firstCall` on.
+ * @param limitMs the end, which may come nearer while the session runs
  * @param issue makes one call and settles when its answer has ended
  * @returns whether the whole session was replayed
  */
 export async function runSession(
   arrival: Arrival,
   clock: ScaledClock,
-  limitMs: number,
+  limitMs: () => number,
   issue: (call: Call, index: number) => Promise<void>,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -45,8 +57,9 @@ export async function runSession(
       if (before.includes(false)) return false;
       const gapMs = index === arrival.firstCall ? 0 : call.gapMs;
       const startMs = Math.max(arrival.startMs, clock.nowMs()) + gapMs;
-      if (startMs > limitMs) return false;
+      if (startMs > limitMs()) return false;
       await clock.until(startMs, signal);
+      if (clock.nowMs() > limitMs()) return false;
       await issue(call, index);
       return true;
     })();
