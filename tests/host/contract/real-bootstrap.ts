@@ -118,10 +118,11 @@ function editClusters(bootstrap: Bootstrap, setup: Setup, addresses: readonly st
   if (setup.healthChecks) {
     cluster["health_checks"] = [
       {
-        timeout: "1s",
+        timeout: "5s",
         interval: "0.1s",
         no_traffic_interval: "0.1s",
-        unhealthy_threshold: 1,
+        // A bad status fails an endpoint at once; a busy machine's late answers must not.
+        unhealthy_threshold: 100,
         healthy_threshold: 1,
         http_health_check: { path: "/health" },
       },
