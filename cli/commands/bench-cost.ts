@@ -18,7 +18,7 @@ export interface FullCostReport extends CostReport {
   reader: SpeedRow[];
 }
 
-const QUICK = { sizes: [2_000, 100_000, 1_000_000], rounds: 5 };
+const QUICK = { sizes: [2_000, 100_000, 1_000_000], rounds: 8 };
 
 /** Prints what the filter costs a request and, on demand, writes all numbers to a file. */
 export async function benchCostCommand(options: BenchCostOptions): Promise<void> {

@@ -13,6 +13,7 @@ export interface Arm {
 }
 
 export interface Cell {
+  arms: Arm[];
   bodies: SessionBodies;
   streaming: boolean;
   /** Sessions of a batch, and follow-ups of each. */
@@ -24,8 +25,8 @@ export interface Cell {
 
 /** Exchanges that each session of a cold cell brings along: more boundaries than are looked up. */
 const COLD_STEPS = 14;
-/** Batches before the first that counts: V8 compiles what is hot once more. */
-const WARM_BATCHES = 4;
+/** Rounds before the first that counts: V8 compiles what is hot once more. */
+const WARM_ROUNDS = 3;
 
 let named = 0;
 
@@ -51,16 +52,20 @@ async function runBatch(arm: Arm, cell: Cell): Promise<number> {
 }
 
 /** CPU time of each request in microseconds, by arm and round. */
-export async function measureCell(
-  arms: Arm[],
-  cell: Cell,
-  rounds: number,
-): Promise<Map<string, number[]>> {
-  const times = new Map<string, number[]>(arms.map(({ name }) => [name, []]));
-  for (let round = -WARM_BATCHES; round < rounds; round++) {
-    for (const arm of arms) {
-      const us = await runBatch(arm, cell);
-      if (round >= 0) times.get(arm.name)?.push(us);
+export type Times = Map<string, number[]>;
+
+/**
+ * Measures all cells in turn, round for round: what else the machine does comes and goes within seconds, and so
+ * meets all cells and arms alike.
+ */
+export async function measureCells(cells: Cell[], rounds: number): Promise<Times[]> {
+  const times = cells.map((cell): Times => new Map(cell.arms.map(({ name }) => [name, []])));
+  for (let round = -WARM_ROUNDS; round < rounds; round++) {
+    for (const [index, cell] of cells.entries()) {
+      for (const arm of cell.arms) {
+        const us = await runBatch(arm, cell);
+        if (round >= 0) times[index]?.get(arm.name)?.push(us);
+      }
     }
   }
   return times;

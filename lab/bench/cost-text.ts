@@ -24,7 +24,7 @@ function range([low, high]: [number, number]): string {
 function rowsTable({ rows }: CostReport): string {
   return tableOf(
     "CPU time of the Envoy process per request, microseconds",
-    ["proxy", "body bytes", "answer", "median", "half of the rounds", "over envoy"],
+    ["proxy", "body bytes", "answer", "cost", "lowest - median", "over envoy"],
     rows.map((row) => [
       row.proxy,
       row.body_bytes,
@@ -39,7 +39,7 @@ function rowsTable({ rows }: CostReport): string {
 function stepsTable({ steps }: CostReport): string {
   return tableOf(
     "One filter over an empty one, microseconds",
-    ["body bytes", "smetric", "half of the rounds", "copy only"],
+    ["body bytes", "smetric", "lowest - median", "copy only"],
     steps.map((step) => [step.body_bytes, step.smetric_us, range(step.spread_us), step.copy_us]),
   );
 }

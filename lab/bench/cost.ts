@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a request costs: CPU time of real Envoys without a filter, with ones that do little, and with smetric.
 import { buildFilter } from "../../cli/build.ts";
-import { type Arm, type Cell, measureCell } from "./cost-cell.ts";
+import { type Arm, type Cell, measureCells, type Times } from "./cost-cell.ts";
 import { buildYardstick } from "./filters.ts";
 import { startGateway } from "./gateway.ts";
 import { SessionBodies } from "./session-bodies.ts";
@@ -18,7 +18,7 @@ export interface CostRow {
   cpu_us_per_request: number;
   /** Over the row of `envoy` with the same size and streaming. */
   ratio_to_envoy: number;
-  /** Half of the rounds lay between these two. */
+  /** The lowest round and the median; the measure is the lower quartile. */
   spread_us: [number, number];
 }
 
@@ -58,13 +58,13 @@ export interface CostOptions {
 
 export const SIZES = [2_000, 16_000, 100_000, 220_000, 1_000_000, 6_000_000];
 const ENDPOINTS = 4;
-const ROUNDS = 15;
+const ROUNDS = 25;
 const COPIES = 8;
 const MIB = 1024 * 1024;
 /** A batch sends about as many bytes, so that large bodies take no longer than small ones. */
 const BATCH_BYTES = 6_000_000;
 const MAX_STEPS = 10;
-const COLD_BYTES = 2_000;
+const SMALL_BYTES = 2_000;
 
 const PROXIES: Proxy[] = ["envoy", "envoy-empty-wasm", "envoy-copy-wasm", "smetric"];
 const CHAINS = ["empty-chain", "copy-chain", "smetric-chain"];
@@ -111,54 +111,59 @@ async function openLab(options: CostOptions): Promise<Lab> {
   };
 }
 
-function cellOf(bytes: number, streaming: boolean): Cell {
+function cellOf(arms: Arm[], bytes: number, streaming: boolean): Cell {
   const requests = Math.max(2, Math.min(4 * MAX_STEPS, Math.floor(BATCH_BYTES / bytes)));
   const steps = Math.min(MAX_STEPS, requests);
   const sessions = Math.max(1, Math.floor(requests / steps));
   const most = streaming ? 1 : sessions; // Each streamed answer is dozens of callbacks.
-  return { bodies: new SessionBodies(bytes, streaming), streaming, sessions: most, steps };
+  return { arms, bodies: new SessionBodies(bytes, streaming), streaming, sessions: most, steps };
 }
 
 function round(value: number, digits = 1): number {
   return Number(value.toFixed(digits));
 }
 
-function rowsOf(times: Map<string, number[]>, cell: Cell): CostRow[] {
+function rowsOf(times: Times, cell: Cell): CostRow[] {
   const spreads = PROXIES.map((proxy) => spreadOf(times.get(proxy) ?? []));
-  const base = round(spreads[0]?.median ?? 0);
+  const base = round(spreads[0]?.quartile ?? 0);
   return PROXIES.map((proxy, index) => {
-    const { median, low, high } = spreads[index]!;
+    const { lowest, quartile, median } = spreads[index]!;
     return {
       proxy,
       body_bytes: cell.bodies.bytes,
       streaming: cell.streaming,
-      cpu_us_per_request: round(median),
-      ratio_to_envoy: round(round(median) / base, 3),
-      spread_us: [round(low), round(high)],
+      cpu_us_per_request: round(quartile),
+      ratio_to_envoy: round(round(quartile) / base, 3),
+      spread_us: [round(lowest), round(median)],
     };
   });
 }
 
-/** Median of what one filter of a chain costs over one of the empty chain, in the same rounds. */
-function overEmpty(times: Map<string, number[]>, chain: string, copies: number): Spread {
-  const empty = times.get("empty-chain") ?? [];
-  const own = times.get(chain) ?? [];
-  return spreadOf(own.map((us, index) => (us - empty[index]!) / copies));
+/** What one filter of a chain costs over one of the empty chain. */
+function overEmpty(times: Times, chain: string, copies: number): Spread {
+  const empty = spreadOf(times.get("empty-chain") ?? []);
+  const own = spreadOf(times.get(chain) ?? []);
+  const difference = (of: keyof Spread): number => (own[of] - empty[of]) / copies;
+  return {
+    lowest: difference("lowest"),
+    quartile: difference("quartile"),
+    median: difference("median"),
+  };
 }
 
-function stepOf(times: Map<string, number[]>, bytes: number, copies: number): CostStep {
-  const { median, low, high } = overEmpty(times, "smetric-chain", copies);
+function stepOf(times: Times, bytes: number, copies: number): CostStep {
+  const { lowest, quartile, median } = overEmpty(times, "smetric-chain", copies);
   return {
     body_bytes: bytes,
-    smetric_us: round(median, 2),
-    copy_us: round(overEmpty(times, "copy-chain", copies).median, 2),
-    spread_us: [round(low, 2), round(high, 2)],
+    smetric_us: round(quartile, 2),
+    copy_us: round(overEmpty(times, "copy-chain", copies).quartile, 2),
+    spread_us: [round(lowest, 2), round(median, 2)],
   };
 }
 
 /** Errors of a measure: half its spread, and no less than a twentieth of it, so that no lucky cell rules. */
 function pointOf(step: CostStep, us: number): Point {
-  const error = (step.spread_us[1] - step.spread_us[0]) / 2;
+  const error = Math.abs(step.spread_us[1] - step.spread_us[0]) / 2;
   return { x: step.body_bytes, y: us, error: Math.max(error, step.smetric_us / 20, 0.5) };
 }
 
@@ -172,28 +177,30 @@ function fitOf(steps: CostStep[]): CostFit {
   };
 }
 
-async function measureSize(lab: Lab, bytes: number, report: CostReport): Promise<void> {
-  for (const streaming of [false, true]) {
-    const cell = cellOf(bytes, streaming);
-    const arms = streaming ? lab.rows : [...lab.rows, ...lab.chains];
-    const times = await measureCell(arms, cell, lab.rounds);
-    report.rows.push(...rowsOf(times, cell));
-    if (!streaming) report.steps.push(stepOf(times, cell.bodies.bytes, lab.copies));
-  }
+/** All cells: each size with both kinds of answer, then what only the chains are asked. */
+function cellsOf(lab: Lab, sizes: number[]): Cell[] {
+  const all = [...lab.rows, ...lab.chains];
+  const plain = cellOf(lab.chains, SMALL_BYTES, false);
+  return [
+    ...sizes.flatMap((bytes) => [cellOf(all, bytes, false), cellOf(lab.rows, bytes, true)]),
+    plain,
+    cellOf(lab.chains, SMALL_BYTES, true),
+    { ...plain, sessions: plain.sessions * plain.steps, cold: true },
+  ];
 }
 
-/** A follow-up, the same with a streamed answer, and a request that nothing is known of, all by the chains. */
-async function measureExtras(lab: Lab, report: CostReport): Promise<void> {
-  const cost = async (cell: Cell): Promise<number> => {
-    const times = await measureCell(lab.chains, cell, lab.rounds);
-    return overEmpty(times, "smetric-chain", lab.copies).median;
+/** A follow-up, the same with a streamed answer, and a request that nothing is known of. */
+function extrasOf(
+  extras: Times[],
+  copies: number,
+): Pick<CostReport, "worst_extra_us" | "us_per_sse_chunk"> {
+  const [followUp = 0, streamed = 0, cold = 0] = extras.map(
+    (times) => overEmpty(times, "smetric-chain", copies).quartile,
+  );
+  return {
+    worst_extra_us: round(cold - followUp, 2),
+    us_per_sse_chunk: round((streamed - followUp) / (EVENTS + 1), 2),
   };
-  const plain = cellOf(COLD_BYTES, false);
-  const followUp = await cost(plain);
-  const streamed = await cost(cellOf(COLD_BYTES, true));
-  const cold = await cost({ ...plain, sessions: plain.sessions * plain.steps, cold: true });
-  report.us_per_sse_chunk = round((streamed - followUp) / (EVENTS + 1), 2);
-  report.worst_extra_us = round(cold - followUp, 2);
 }
 
 /**
@@ -201,19 +208,25 @@ async function measureExtras(lab: Lab, report: CostReport): Promise<void> {
  * @throws Failure when an Envoy does not start or does not answer 200
  */
 export async function benchCost(options: CostOptions = {}): Promise<CostReport> {
+  const sizes = options.sizes ?? SIZES;
+  options.progress?.("starting Envoys");
   const lab = await openLab(options);
-  const fit = { fixed_us: 0, us_per_mib: 0, scan_gb_per_s: 0 };
-  const report: CostReport = { rows: [], fit, steps: [], worst_extra_us: 0, us_per_sse_chunk: 0 };
+  const cells = cellsOf(lab, sizes);
+  options.progress?.(`${lab.rounds} rounds of ${cells.length} cells`);
+  let times: Times[];
   try {
-    for (const bytes of options.sizes ?? SIZES) {
-      options.progress?.(`bodies of ${bytes} bytes`);
-      await measureSize(lab, bytes, report);
-    }
-    options.progress?.("event streams, unknown sessions");
-    await measureExtras(lab, report);
+    times = await measureCells(cells, lab.rounds);
   } finally {
     await lab.stop();
   }
-  report.fit = fitOf(report.steps);
-  return report;
+  const sized = cells.slice(0, 2 * sizes.length);
+  const steps = sized.flatMap((cell, index) =>
+    cell.streaming ? [] : [stepOf(times[index]!, cell.bodies.bytes, lab.copies)],
+  );
+  return {
+    rows: sized.flatMap((cell, index) => rowsOf(times[index]!, cell)),
+    fit: fitOf(steps),
+    steps,
+    ...extrasOf(times.slice(sized.length), lab.copies),
+  };
 }

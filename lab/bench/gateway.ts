@@ -16,7 +16,7 @@ function isWasm(filter: HttpFilter): boolean {
   return filter.typed_config["@type"].endsWith(".wasm.v3.Wasm");
 }
 
-/** Each copy is a VM of its own, with a memory of its own. */
+/** All copies live in one VM, as the plugins of one Envoy do; each remembers under keys of its own. */
 function copyOf(filter: HttpFilter, index: number): HttpFilter {
   const copy = structuredClone(filter);
   const name = `${filter.name}-${index}`;
@@ -24,7 +24,8 @@ function copyOf(filter: HttpFilter, index: number): HttpFilter {
   const plugin = copy.typed_config.config;
   if (plugin !== undefined) {
     plugin.name = name;
-    plugin.vm_config["vm_id"] = name;
+    const configuration = JSON.parse(plugin.configuration.value) as object;
+    plugin.configuration.value = JSON.stringify({ ...configuration, hash_seed: name });
   }
   return copy;
 }

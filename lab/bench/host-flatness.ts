@@ -89,7 +89,7 @@ function probe(
     cpu.push(user + system);
     calls.push(hostCalls(bench) - callsBefore);
   }
-  const [host_calls, cpu_us] = [spreadOf(calls).median, Math.round(spreadOf(cpu).low)];
+  const [host_calls, cpu_us] = [spreadOf(calls).median, Math.round(spreadOf(cpu).quartile)];
   return { what, count, host_calls, cpu_us };
 }
 

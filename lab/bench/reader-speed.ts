@@ -58,7 +58,6 @@ function casesOf(bytes: number): Case[] {
   ];
 }
 
-/** The median of the faster half: other load only ever makes a batch slower. */
 function measure(reader: ReaderModule, { path, bytes }: Case, rounds: number): number {
   const repeats = Math.max(1, Math.round(BATCH_BYTES / bytes.length));
   const times: number[] = [];
@@ -68,7 +67,7 @@ function measure(reader: ReaderModule, { path, bytes }: Case, rounds: number): n
     const { user, system } = process.cpuUsage(before);
     if (round >= 0) times.push((user + system) / repeats);
   }
-  return spreadOf(times).low;
+  return spreadOf(times).quartile;
 }
 
 /** CPU time of the reader alone, compiled with the flags of the release, in this process. */

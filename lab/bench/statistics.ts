@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Medians over interleaved rounds, and the line through them.
+// What interleaved rounds say of a cost, and the line through several.
 import { quantile } from "simple-statistics";
 
+/**
+ * What the rounds say of a cost. Whatever else runs on the machine only ever adds to it (a cold cache, a busy
+ * sibling core), often a multiple: so the lower quartile is the measure, and the median tells how bad it was.
+ */
 export interface Spread {
+  lowest: number;
+  quartile: number;
   median: number;
-  /** A quarter of the rounds was below, a quarter above. */
-  low: number;
-  high: number;
 }
 
 export function spreadOf(values: number[]): Spread {
   return {
+    lowest: quantile(values, 0),
+    quartile: quantile(values, 0.25),
     median: quantile(values, 0.5),
-    low: quantile(values, 0.25),
-    high: quantile(values, 0.75),
   };
 }
 
