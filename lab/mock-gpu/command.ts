@@ -38,6 +38,7 @@ export function fleetOptions(flags: MockGpuFlags): MockFleetOptions {
     scheduling: flags.schedulingPolicy,
     prefixCaching: flags.prefixCaching,
     promptTokensDetails: flags.promptTokensDetails,
+    reportCreatedTokens: flags.reportCreatedTokens,
     responseStore: flags.responseStore,
     globalTokens: flags.globalTokens,
     globalGbPerS: flags.globalGbps,

@@ -22,6 +22,7 @@ export interface MockGpuFlags {
   schedulingPolicy: "fcfs" | "priority";
   prefixCaching: boolean;
   promptTokensDetails: boolean;
+  reportCreatedTokens: boolean;
   responseStore: boolean;
   globalTokens: number;
   globalGbps: number;
@@ -53,6 +54,7 @@ function addServerFlags(command: Command): void {
     .option("--speedup <factor>", "engine time over wall time", factor, 1)
     .option("--model <name>", "served model name")
     .option("--no-prompt-tokens-details", "leave cached_tokens out of usage")
+    .option("--report-created-tokens", "report tokens added to the cache", false)
     .option("--no-response-store", "keep no Responses answers")
     .option("--tool-rounds <number>", "tool calls before a text answer", wholeNumber, 0)
     .option("--seed <number>", "another seed, other answers", wholeNumber, 0)

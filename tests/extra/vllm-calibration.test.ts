@@ -117,6 +117,67 @@ test("a real vLLM and the mock find the same tokens in their prefix caches", asy
   }
 });
 
+/** Names of the fields of an object and of what lies in it, those that are null marked. */
+function shape(value: unknown, path = ""): string[] {
+  if (Array.isArray(value)) return value.length === 0 ? [path] : shape(value[0], `${path}[]`);
+  if (value === null) return [`${path}?`];
+  if (typeof value !== "object") return [path];
+  return Object.entries(value).flatMap(([key, inner]) => shape(inner, `${path}.${key}`));
+}
+
+/** Every field that the real engine fills is there, and no field that it does not know. */
+function assertSameShape(ours: unknown, truth: unknown, what: string): void {
+  const [mine, real] = [shape(ours), shape(truth)];
+  const names = (list: string[]): Set<string> => new Set(list.map((name) => name.replace("?", "")));
+  for (const name of real)
+    if (!name.endsWith("?")) assert.ok(mine.includes(name), `${what}: ${name}`);
+  for (const name of names(mine)) assert.ok(names(real).has(name), `${what} has no ${name}`);
+}
+
+function eventsOf(text: string): unknown[] {
+  const data = text.split("\n").filter((line) => line.startsWith("data: "));
+  return data.map(
+    (line) => (line.endsWith("[DONE]") ? "done" : JSON.parse(line.slice(6))) as unknown,
+  );
+}
+
+const BODIES: [string, Record<string, unknown>][] = [
+  ["/v1/chat/completions", { messages: [{ role: "user", content: "hello" }] }],
+  ["/v1/completions", { prompt: "hello" }],
+  ["/v1/messages", { messages: [{ role: "user", content: "hello" }] }],
+];
+
+for (const [path, body] of BODIES) {
+  test(`${path} answers in the fields of the real engine, whole and streamed`, async () => {
+    const mock = await startMockGpu({ ...ENGINE, model: "mock", reportCreatedTokens: true });
+    const ask = async (url: string, stream: boolean): Promise<string> => {
+      const limits = { max_tokens: 4, ignore_eos: true, stream };
+      const options = stream && path !== "/v1/messages" ? { include_usage: true } : undefined;
+      const reply = await fetch(url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ model: "mock", ...body, ...limits, stream_options: options }),
+      });
+      const text = await reply.text();
+      assert.equal(reply.status, 200, text);
+      return text;
+    };
+    try {
+      const [ours, truth] = [await ask(mock.url, false), await ask(real.url, false)];
+      assertSameShape(JSON.parse(ours), JSON.parse(truth), "whole");
+      const [mine, theirs] = [
+        eventsOf(await ask(mock.url, true)),
+        eventsOf(await ask(real.url, true)),
+      ];
+      // How many pieces of text there are is a matter of timing; how a stream starts and ends is not.
+      const same: [unknown, unknown][] = [0, -1, -2].map((i) => [mine.at(i), theirs.at(i)]);
+      for (const [a, b] of same) assertSameShape(a, b, `streamed ${JSON.stringify(b)}`);
+    } finally {
+      await mock.close();
+    }
+  });
+}
+
 /** Requests, prompt tokens and output tokens of batches that want more blocks than there are. */
 const CROWDS: [number, number, number][] = [
   [6, 500, 600],

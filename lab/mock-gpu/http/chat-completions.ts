@@ -9,7 +9,7 @@ import { renderPrompt } from "./chat-template.ts";
 import { type Json, objectOr, textOr } from "./json.ts";
 import { startAnswers, type StartedAnswers } from "./start-answers.ts";
 import { EventStream } from "./event-stream.ts";
-import { completionTokens, usageOf, withoutNulls } from "./usage.ts";
+import { completionTokens, SYSTEM_FINGERPRINT, chatUsageOf, withoutNulls } from "./usage.ts";
 
 /** Answers one chat completion. */
 export async function chatCompletions(gpu: Gpu, exchange: Exchange): Promise<void> {
@@ -98,8 +98,13 @@ class ChatReply {
       events.data({
         ...this.frame("chat.completion.chunk"),
         choices: [],
+        system_fingerprint: SYSTEM_FINGERPRINT,
         usage: withoutNulls(
-          usageOf(this.gpu, this.answers.generations, completionTokens(this.answers.generations)),
+          chatUsageOf(
+            this.gpu,
+            this.answers.generations,
+            completionTokens(this.answers.generations),
+          ),
         ),
       });
     }
@@ -110,7 +115,10 @@ class ChatReply {
     const choice: Json = { index, delta, logprobs: null, finish_reason: reason };
     if (reason !== null) choice["stop_reason"] = null;
     const chunk: Json = { ...this.frame("chat.completion.chunk"), choices: [choice] };
-    if (this.continuousUsage) chunk["usage"] = usageOf(this.gpu, this.answers.generations, tokens);
+    // The last message of the stream carries it: the usage chunk where there is one.
+    if (reason !== null && !this.includeUsage) chunk["system_fingerprint"] = SYSTEM_FINGERPRINT;
+    if (this.continuousUsage)
+      chunk["usage"] = chatUsageOf(this.gpu, this.answers.generations, tokens);
     return chunk;
   }
 
@@ -136,8 +144,8 @@ class ChatReply {
         token_ids: null,
       })),
       service_tier: null,
-      system_fingerprint: null,
-      usage: usageOf(this.gpu, generations, completionTokens(generations)),
+      system_fingerprint: SYSTEM_FINGERPRINT,
+      usage: chatUsageOf(this.gpu, generations, completionTokens(generations)),
       prompt_logprobs: null,
       prompt_token_ids: null,
       kv_transfer_params: null,

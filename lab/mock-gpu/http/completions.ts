@@ -9,7 +9,7 @@ import { type Gpu } from "./gpu.ts";
 import { type Json, objectOr, textOr } from "./json.ts";
 import { startAnswers, type StartedAnswers } from "./start-answers.ts";
 import { TokenList, tokenize } from "./tokenizer.ts";
-import { completionTokens, usageOf, withoutNulls } from "./usage.ts";
+import { completionTokens, SYSTEM_FINGERPRINT, usageOf, withoutNulls } from "./usage.ts";
 
 export async function completions(gpu: Gpu, exchange: Exchange): Promise<void> {
   const body = exchange.json();
@@ -17,7 +17,7 @@ export async function completions(gpu: Gpu, exchange: Exchange): Promise<void> {
   const conversation = newConversation();
   const answers = await startAnswers(gpu, exchange, { body, conversation, prompts });
   if (answers === null) return;
-  const frame = {
+  const frame: Json = {
     id: gpu.newId("cmpl", exchange),
     object: "text_completion",
     created: Math.floor(Date.now() / 1000),
@@ -70,7 +70,8 @@ function stream(
         if (last) open--;
         if (open > 0) return;
         const usage = withoutNulls(usageOf(gpu, generations, completionTokens(generations)));
-        if (includeUsage) events.data({ ...frame, choices: [], usage });
+        const system_fingerprint = SYSTEM_FINGERPRINT;
+        if (includeUsage) events.data({ ...frame, choices: [], usage, system_fingerprint });
         events.done();
       },
     };
@@ -87,7 +88,7 @@ function whole(gpu: Gpu, exchange: Exchange, frame: Json, { generations }: Start
         choice(index, plan.answer.text, plan.finishReason),
       );
       const usage = usageOf(gpu, generations, completionTokens(generations));
-      exchange.sendJson(200, { ...frame, choices, usage });
+      exchange.sendJson(200, { ...frame, choices, system_fingerprint: SYSTEM_FINGERPRINT, usage });
     });
   }
 }

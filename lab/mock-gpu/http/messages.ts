@@ -9,7 +9,7 @@ import { type Gpu } from "./gpu.ts";
 import { type Json, textOr } from "./json.ts";
 import { readMessages } from "./messages-request.ts";
 import { startAnswers } from "./start-answers.ts";
-import { reportedCachedTokens } from "./usage.ts";
+import { reportedCachedTokens, reportedCreatedTokens } from "./usage.ts";
 
 const STOP_REASONS: Record<FinishReason, string> = {
   stop: "end_turn",
@@ -99,7 +99,7 @@ class MessageReply {
     events.start();
     // At the start vLLM knows the prompt's length, not yet what was cached of it.
     const usage = { input_tokens: this.generation.request?.promptTokens ?? 0, output_tokens: 0 };
-    const message = { ...this.frame([]), stop_reason: null, usage };
+    const message = { ...this.frame([]), stop_reason: null, stop_sequence: null, usage };
     events.event("message_start", { type: "message_start", message });
   }
 
@@ -145,7 +145,6 @@ class MessageReply {
       role: "assistant",
       model: this.model,
       content,
-      stop_sequence: null,
     };
   }
 
@@ -156,9 +155,11 @@ class MessageReply {
     const outputTokens = request?.generated ?? 0;
     const cached = reportedCachedTokens(this.gpu, [this.generation]);
     if (cached === null) return { input_tokens: promptTokens, output_tokens: outputTokens };
+    const created = reportedCreatedTokens(this.gpu, [this.generation]);
     return {
-      input_tokens: promptTokens - cached,
+      input_tokens: promptTokens - cached - (created ?? 0),
       output_tokens: outputTokens,
+      ...(created === null ? {} : { cache_creation_input_tokens: created }),
       cache_read_input_tokens: cached,
     };
   }

@@ -111,7 +111,8 @@ class ResponseReply {
     const status = this.finalStatus();
     const response = this.response(status);
     this.keep(response);
-    this.emit(events, `response.${status}`, { response });
+    // vLLM names the event so for incomplete answers as well.
+    this.emit(events, "response.completed", { response });
     events.end();
   }
 

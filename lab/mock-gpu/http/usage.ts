@@ -7,7 +7,7 @@ export interface Usage {
   prompt_tokens: number;
   total_tokens: number;
   completion_tokens: number;
-  prompt_tokens_details?: { cached_tokens: number } | null;
+  prompt_tokens_details?: { cached_tokens: number; created_cache_tokens?: number } | null;
 }
 
 /** Prompt tokens that were not computed, or null where this engine does not report them. */
@@ -16,6 +16,15 @@ export function reportedCachedTokens(gpu: Gpu, generations: Generation[]): numbe
   const cached = Math.max(0, generations[0]?.request?.cachedTokens ?? 0);
   const reportZero = gpu.options.reportZeroCached ?? gpu.dialect === "vllm";
   return cached > 0 || reportZero ? cached : null;
+}
+
+/** Prompt tokens that were computed and can now be found by others; null where this is not reported. */
+export function reportedCreatedTokens(gpu: Gpu, generations: Generation[]): number | null {
+  const request = generations[0]?.request;
+  if (gpu.options.reportCreatedTokens !== true || !request) return null;
+  const { blockTokens } = gpu.engine.options;
+  const whole = Math.floor(request.promptTokens / blockTokens) * blockTokens;
+  return Math.max(0, whole - request.cachedTokens);
 }
 
 /** `completionTokens`: so far, or in the end. */
@@ -29,6 +38,19 @@ export function usageOf(gpu: Gpu, generations: Generation[], completionTokens: n
     prompt_tokens_details: cached === null ? null : { cached_tokens: cached },
   };
 }
+
+/** Usage of a chat completion: it alone may name the tokens that were added to the cache. */
+export function chatUsageOf(gpu: Gpu, generations: Generation[], completionTokens: number): Usage {
+  const usage = usageOf(gpu, generations, completionTokens);
+  const created = reportedCreatedTokens(gpu, generations);
+  if (created !== null && usage.prompt_tokens_details) {
+    usage.prompt_tokens_details.created_cache_tokens = created;
+  }
+  return usage;
+}
+
+/** What vLLM derives from its version and configuration. */
+export const SYSTEM_FINGERPRINT = "vllm-mock";
 
 /** As the usage chunk of a stream is written: what is null is left out. */
 export function withoutNulls(usage: Usage): Usage {

@@ -32,6 +32,8 @@ write(
         "pad_token": "<|endoftext|>",
         "model_max_length": 65536,
         "clean_up_tokenization_spaces": False,
+        "chat_template": "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
+        "{% endfor %}<|im_start|>assistant\n",
     },
 )
 write(

@@ -104,6 +104,24 @@ test("without reports the cache keys are absent and input_tokens is the whole pr
   });
 });
 
+test("tokens added to the cache are reported on demand, as vLLM 0.32 does", async () => {
+  await withGpu({ reportCreatedTokens: true }, async (gpu) => {
+    const messages = [{ role: "user", content: longText(64, 1) }];
+    const usages: Json[] = [];
+    for (let i = 0; i < 2; i++) {
+      const { json } = await post(gpu, "/v1/messages", { model: "mock", max_tokens: 3, messages });
+      usages.push(json["usage"] as Json);
+    }
+    const whole = Math.floor((gpu.recorder.requests[0]?.prompt_tokens ?? 0) / 16) * 16;
+    const [cold, warm] = usages;
+    assert.equal(cold?.["cache_creation_input_tokens"], whole);
+    assert.equal(cold?.["cache_read_input_tokens"], 0);
+    assert.equal(warm?.["cache_read_input_tokens"], whole);
+    assert.equal(warm?.["cache_creation_input_tokens"], 0);
+    assert.equal(cold?.["input_tokens"], warm?.["input_tokens"]);
+  });
+});
+
 test("tokens are counted without generating", async () => {
   await withGpu({}, async (gpu) => {
     const params = { model: "mock", messages: [{ role: "user" as const, content: "hello you" }] };
