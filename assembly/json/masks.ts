@@ -57,6 +57,14 @@ export function controlMask(a: v128, b: v128, c: v128, d: v128): u64 {
   return join(i8x16.le_u(a, last), i8x16.le_u(b, last), i8x16.le_u(c, last), i8x16.le_u(d, last));
 }
 
+/** True when all bytes are ASCII and no control characters: as signed bytes, none is below the space. */
+// @ts-ignore: decorator
+@inline
+export function allPrintable(a: v128, b: v128, c: v128, d: v128): bool {
+  const lowest = i8x16.min_s(i8x16.min_s(a, b), i8x16.min_s(c, d));
+  return i8x16.all_true(i8x16.gt_s(lowest, v128.load(LAST_CONTROLS)));
+}
+
 /** True when one of the bytes is a control character. */
 // @ts-ignore: decorator
 @inline

@@ -14,6 +14,7 @@ import {
 } from "./escape-reader";
 import { KeptText } from "./kept-text";
 import {
+  allPrintable,
   anyControl,
   anyWide,
   backslashMask,
@@ -127,9 +128,11 @@ export class TextReader {
       } else if (quotes) {
         break;
       }
-      if (anyControl(a, b, c, d)) break;
+      if (!allPrintable(a, b, c, d)) {
+        if (anyControl(a, b, c, d)) break;
+        this.countWide(wideMask(a, b, c, d), wideFirstMask(a, b, c, d));
+      }
       state = absorbBlock(state, a, b, c, d);
-      if (anyWide(a, b, c, d)) this.countWide(wideMask(a, b, c, d), wideFirstMask(a, b, c, d));
       p += BLOCK_BYTES;
     }
     v128.store(this.state, state);

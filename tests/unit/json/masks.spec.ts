@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vector masks equal their scalar oracle on blocks of the bytes that matter.
 import {
+  allPrintable,
+  anyControl,
   anyWide,
   backslashMask,
   controlMask,
@@ -42,6 +44,8 @@ describe("masks", () => {
       expect(wideMask(a, b, c, d)).toBe(oracle.wide);
       expect(wideFirstMask(a, b, c, d)).toBe(oracle.wideFirst);
       expect(anyWide(a, b, c, d)).toBe(oracle.wide != 0);
+      expect(anyControl(a, b, c, d)).toBe(oracle.control != 0);
+      expect(allPrintable(a, b, c, d)).toBe((oracle.wide | oracle.control) == 0);
       expect(plainLetterMask(a, b, c, d)).toBe(oracle.plain);
       expect(escapedMask(backslashes, escapedBefore ? 1 : 0)).toBe(oracle.escaped);
     }
