@@ -5,13 +5,13 @@ import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { fromRoot } from "../../cli/paths.ts";
 
 const SOURCE = "tests/fixtures/probe/probe.ts";
+const SOURCES = [SOURCE, "tests/fixtures/probe/host.ts"];
 const CONFIG = "tests/fixtures/probe/asconfig.json"; // Without it the filter's own would be used.
 
 async function compile(name: string, options: string[]): Promise<string> {
-  const digest = createHash("sha256")
-    .update(readFileSync(fromRoot(SOURCE)))
-    .update(options.join())
-    .digest("hex");
+  const hash = createHash("sha256").update(options.join());
+  for (const source of SOURCES) hash.update(readFileSync(fromRoot(source)));
+  const digest = hash.digest("hex");
   const output = fromRoot("build", `${name}.${digest.slice(0, 12)}.wasm`);
   if (existsSync(output)) return output;
   mkdirSync(fromRoot("build"), { recursive: true });
