@@ -74,3 +74,19 @@ test("tenants do not share homes", async (t) => {
   assert.equal(await decisionFor("b"), "cold");
   assert.equal(await decisionFor("a"), "home");
 });
+
+test("headers up to Envoy's limit pass, larger ones are Envoy's to refuse", async (t) => {
+  const fleet = await startFleet(t);
+  const session = new Conversation("hello");
+  session.goOn("hi", "more");
+  const reply = await send(fleet.envoy.url, session.body(), {
+    headers: { "x-long": "y".repeat(50_000), "x-session-id": "z".repeat(5_000) },
+  });
+  assert.equal(reply.status, 200);
+  assert.equal(fleet.exchanges[0]?.headers["x-smetric-turn"], "2");
+  const refused = await send(fleet.envoy.url, session.body(), {
+    headers: { "x-long": "y".repeat(64_000) },
+  });
+  assert.equal(refused.status, 431);
+  assert.equal((await send(fleet.envoy.url, session.body())).status, 200);
+});

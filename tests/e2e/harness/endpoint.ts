@@ -46,6 +46,9 @@ export function sha256(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
+/** More than Envoy lets through. */
+const MAX_HEADER_BYTES = 131_072;
+
 /** Recording starts with the first request; `/health` is answered and not recorded. */
 export class Endpoint {
   readonly exchanges: Exchange[] = [];
@@ -67,7 +70,11 @@ export class Endpoint {
   /** Listens on the port it had before, at first on a free one; does nothing when it listens already. */
   async start(): Promise<this> {
     if (this.#server !== undefined) return this;
-    const server = createServer((request, response) => void this.#serve(request, response));
+    const options = { maxHeaderSize: MAX_HEADER_BYTES };
+    const server = createServer(
+      options,
+      (request, response) => void this.#serve(request, response),
+    );
     server.on("checkContinue", (request, response) => {
       response.writeContinue();
       void this.#serve(request, response);
