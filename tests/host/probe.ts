@@ -5,7 +5,10 @@ import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { fromRoot } from "../../cli/paths.ts";
 
 const SOURCE = "tests/fixtures/probe/probe.ts";
-const SOURCES = [SOURCE, "tests/fixtures/probe/host.ts"];
+const SOURCES = [SOURCE, "tests/fixtures/probe/edges.ts", "tests/fixtures/probe/host.ts"];
+
+/** Modules that this process has compiled or is compiling, by name. */
+const modules = new Map<string, Promise<string>>();
 const CONFIG = "tests/fixtures/probe/asconfig.json"; // Without it the filter's own would be used.
 
 async function compile(name: string, options: string[]): Promise<string> {
@@ -24,12 +27,18 @@ async function compile(name: string, options: string[]): Promise<string> {
   return output;
 }
 
+function compileOnce(name: string, options: string[]): Promise<string> {
+  let module = modules.get(name);
+  if (module === undefined) modules.set(name, (module = compile(name, options)));
+  return module;
+}
+
 /** @returns path of the probe module */
 export async function buildProbe(): Promise<string> {
-  return compile("probe", ["--use", "abort=tests/fixtures/probe/probe/onAbort"]);
+  return compileOnce("probe", ["--use", "abort=tests/fixtures/probe/probe/onAbort"]);
 }
 
 /** @returns path of a module that imports env.abort, which Envoy does not offer */
 export async function buildUnloadable(): Promise<string> {
-  return compile("unloadable", []);
+  return compileOnce("unloadable", []);
 }
