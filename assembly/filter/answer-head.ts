@@ -3,7 +3,7 @@
 import { HeaderCursor, removeHeader } from "../host/headers";
 import { HeaderMapType } from "../host/status";
 import { AnswerKind, answerKindOf } from "../response/answer-kind";
-import { CONTENT_ENCODING, CONTENT_TYPE, OWN_PREFIX, STATUS } from "./header-names";
+import { CONTENT_ENCODING, CONTENT_TYPE, OWN_PREFIX, SERVICE_TIME, STATUS } from "./header-names";
 import { parseNumber } from "./request-head";
 
 /** Reused for each response: filled in proxy_on_response_headers and read there only. */
@@ -11,6 +11,8 @@ import { parseNumber } from "./request-head";
 export class AnswerHead {
   status: i64 = 0;
   kind: AnswerKind = AnswerKind.Unknown;
+  /** Envoy timed an upstream: the answer is no local reply. Operators can switch the header off. */
+  isTimed: bool = false;
   private typeAddress: usize = 0;
   private typeSize: u32 = 0;
   private encodingAddress: usize = 0;
@@ -26,6 +28,7 @@ export class AnswerHead {
    */
   read(headers: HeaderCursor, strip: bool): void {
     this.status = 0;
+    this.isTimed = false;
     this.typeSize = 0;
     this.encodingSize = 0;
     this.kind = AnswerKind.Unknown;
@@ -49,6 +52,8 @@ export class AnswerHead {
     } else if (CONTENT_TYPE.equals(address, size)) {
       this.typeAddress = header.valueAddress;
       this.typeSize = header.valueSize;
+    } else if (SERVICE_TIME.equals(address, size)) {
+      this.isTimed = true;
     } else if (CONTENT_ENCODING.equals(address, size)) {
       this.encodingAddress = header.valueAddress;
       this.encodingSize = header.valueSize;

@@ -180,7 +180,7 @@ export class FilterRoot {
     head.read(this.headers, !router.observes);
     if (!decided) return AnswerKind.Unknown;
     // A local reply carries the status of Envoy's own making, and after a failed connection even an address.
-    router.noteServed(turnaround, head.isSuccess && isViaUpstream(), nowMs);
+    router.noteServed(turnaround, head.isSuccess && (head.isTimed || isViaUpstream()), nowMs);
     if (router.exposesDecision) router.writeHeaders(HeaderMapType.Response, turnaround);
     return head.kind;
   }
@@ -314,7 +314,7 @@ function vmId(): u64 {
   return id == 0 || id == ~(<u64>0) ? 1 : id;
 }
 
-/** The upstream itself answered. */
+/** The upstream itself answered, as Envoy says at the price of a look-up (0.8 us). */
 function isViaUpstream(): bool {
   return readProperty(CODE_DETAILS) && VIA_UPSTREAM.equals(propertyAddress(), propertySize());
 }

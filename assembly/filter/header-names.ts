@@ -18,6 +18,8 @@ export const STATUS = new HostText(":status");
 export const CONTENT_LENGTH = new HostText("content-length");
 export const CONTENT_ENCODING = new HostText("content-encoding");
 export const CONTENT_TYPE = new HostText("content-type");
+/** Envoy's router writes it when an upstream has answered. */
+export const SERVICE_TIME = new HostText("x-envoy-upstream-service-time");
 
 export const POST = new HostText("POST");
 export const IDENTITY = new HostText("identity");

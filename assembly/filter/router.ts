@@ -102,8 +102,9 @@ export class Router {
     }
     turnaround.session = sessionOf(request);
     if (fleet !== null) {
-      const members = cluster !== null ? cluster.given : 0;
-      fleet.noteMembers(members > 0 ? members : <i32>readInteger(NUM_ENDPOINTS, 0));
+      if (cluster !== null && cluster.isCountDue(nowMs)) {
+        fleet.noteMembers(<i32>readInteger(NUM_ENDPOINTS, 0));
+      }
       fleet.recall(this.learned, request.model, nowMs);
       scaleTokens(request, this.learned.tokenScale);
       this.affinity.find(request, fleet, turnaround.homes, nowMs);

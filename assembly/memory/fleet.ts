@@ -15,6 +15,8 @@ import { tagOf } from "./tags";
 
 /** Candidates of a large fleet besides the homes. */
 const SAMPLED: i32 = 8;
+/** A request that has a home may see other workers' loads this old; where one without goes, they decide alone. */
+const RECENT_LOAD_MS: u64 = 20;
 /** An endpoint leaves after this many pins in a row that Envoy did not obey. */
 const MAX_DISOBEYED: u8 = 3;
 const SWEEP_MS: u64 = 1_000;
@@ -92,7 +94,7 @@ export class Fleet {
     loads.sampled = this.roster.known > MAX_CANDIDATES;
     if (loads.sampled) this.listSample(loads, homes, chance);
     else this.listAll(loads);
-    this.fill(loads, request, nowMs);
+    this.fill(loads, request, homes.count > 0 ? RECENT_LOAD_MS : 0, nowMs);
   }
 
   /** Counts a request that leaves for an endpoint; does nothing where it is not known yet. */
@@ -265,14 +267,15 @@ export class Fleet {
     loads.slots[loads.count++] = slot;
   }
 
-  private fill(loads: Loads, request: Request, nowMs: u64): void {
+  private fill(loads: Loads, request: Request, maxAgeMs: u64, nowMs: u64): void {
     const head = request.head == 0 ? 0 : headTag(request);
     for (let i = 0; i < loads.count; i++) {
       const slot = loads.slots[i];
       if (i == 0 || !this.numbers.covers(slot)) this.numbers.openRecent(slot, nowMs);
-      loads.inFlight[i] = <i32>this.gauges.get(GaugeKind.InFlight, slot);
-      loads.pendingPrefill[i] = <f64>this.gauges.get(GaugeKind.PendingPrefill, slot);
-      loads.context[i] = <f64>this.gauges.get(GaugeKind.Context, slot);
+      this.gauges.look(slot, maxAgeMs, nowMs);
+      loads.inFlight[i] = <i32>this.gauges.seen(GaugeKind.InFlight, slot);
+      loads.pendingPrefill[i] = <f64>this.gauges.seen(GaugeKind.PendingPrefill, slot);
+      loads.context[i] = <f64>this.gauges.seen(GaugeKind.Context, slot);
       const row = this.numbers.peek(slot, this.roster.generationOf(slot));
       loads.committed[i] = row == null ? 0 : row.committedTokens(nowMs);
       loads.horizonMs[i] = row == null ? 0 : row.horizonMs;
