@@ -269,8 +269,9 @@ export class FilterRoot {
         <i32>headers.valueSize,
       );
       if (this.tenantHeader.equals(headers.nameAddress, headers.nameSize)) {
-        const tenant = hashText(headers.valueAddress, <i32>headers.valueSize);
-        turnaround.tenant = mix(tenant ^ this.seed);
+        // All values count: who adds a second one is somebody else, and shares nothing with the first.
+        const value = hashText(headers.valueAddress, <i32>headers.valueSize);
+        turnaround.tenant = mix(value ^ this.seed ^ turnaround.tenant);
       }
     }
     if (turnaround.tenant == 0) turnaround.tenant = this.seed;

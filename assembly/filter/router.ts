@@ -182,6 +182,9 @@ export class Router {
     }
     this.policy.pick(request, homes, this.loads, nowMs, this.drawn, decision);
     this.keepHome(turnaround);
+    if (homes.shared && decision.slot != NO_ENDPOINT) {
+      this.affinity.reserve(homes, fleet, decision.slot);
+    }
   }
 
   /** Admission overrules a policy that would move a session where there is no room for it. */

@@ -54,12 +54,7 @@ export class Turnaround {
     this.program = 0;
     this.call.reset();
     this.homes.reset();
-    this.request.turn = 0;
-    this.request.items = 0;
-    this.request.boundaryCount = 0;
-    this.request.promptTokens = 0;
-    this.request.tokenScale = 1;
-    this.request.identity.reset();
+    this.request.forget();
     this.decision.clear();
     this.tenant = 0;
     this.session = 0;

@@ -88,7 +88,9 @@ export function tellPrefix(request: Request, boundary: Boundary, homes: Homes): 
 
 /** Tokens of this request that an endpoint of the matched entry holds. The run after it only where it made it. */
 export function heldTokens(request: Request, boundary: Boundary, homes: Homes, home: Found): u32 {
-  if (homes.headDiffers || homes.doubted) return 0;
+  if (homes.doubted) return 0;
+  // Of another head at most the head itself, until it is known what the two have in common.
+  if (homes.headDiffers) return min(home.tokens, request.headTokens);
   if (home.tokens != WHOLE_CHAIN)
     return min(home.tokens, request.headTokens + boundary.prefixTokens);
   const madeRun = !homes.matchedEnd && (home.own || !homes.shared);

@@ -18,6 +18,7 @@ import {
   keyOf,
   matchedIndex,
   preferredRef,
+  refOf,
   serveAgain,
   setRef,
   tellPrefix,
@@ -25,6 +26,7 @@ import {
 } from "./affinity-rules";
 import { BucketTable } from "./bucket-table";
 import { Fleet } from "./fleet";
+import { HeadTable } from "./head-table";
 import { Homes, MAX_HOMES, NO_MATCH } from "./homes";
 import { NO_SLOT } from "./roster";
 import { SessionTable } from "./session-table";
@@ -40,7 +42,8 @@ const MEAN_ROWS: f64 = 32;
 
 /**
  * Bounds of one request. Look-ups: 10 boundaries and the session. Learning then stores 4 boundaries (5 where
- * nothing was known) and updates two rows: 17 reads and 7 writes at worst; a follow-up takes 4 and 2.
+ * nothing was known) and updates two rows: 17 reads and 7 writes at worst; a follow-up takes 4 and 2. A head that
+ * changed or is new takes a look-up each, and a boundary less is stored for it.
  */
 const FIND_READS: i32 = 10;
 const STORED_WARM: i32 = 4;
@@ -52,6 +55,7 @@ const DOUBTS: u8 = 2;
 export class Affinity {
   private table: BucketTable;
   private sessions: SessionTable;
+  private heads: HeadTable;
   private found: StaticArray<Found> = [new Found(), new Found()];
 
   /** @param sessions live sessions to remember, see `capacityBytes` */
@@ -67,6 +71,7 @@ export class Affinity {
       PROBATION_ROWS,
     );
     this.sessions = new SessionTable(store, sessions);
+    this.heads = new HeadTable(store, sessions);
   }
 
   static bucketsFor(sessions: i32): u32 {
@@ -80,7 +85,7 @@ export class Affinity {
   static capacityBytes(sessions: i32): u64 {
     const rows = LIVE_ROWS + PROBATION_ROWS;
     const chains = BucketTable.capacityBytes(Affinity.bucketsFor(sessions), ENTRY_BYTES, rows);
-    return chains + SessionTable.capacityBytes(sessions);
+    return chains + SessionTable.capacityBytes(sessions) + HeadTable.capacityBytes(sessions);
   }
 
   /**
@@ -116,7 +121,9 @@ export class Affinity {
     if (!isStorable(request)) return;
     homes.endKey = keyOf(request, request.boundaries[request.boundaryCount - 1]);
     homes.endHead = headOf(request);
-    const stored = this.storeNew(request, fleet, homes, slot, nowMs);
+    let spent = homes.headDiffers ? 1 : 0;
+    if (this.heads.learn(request, nowMs)) spent++;
+    const stored = this.storeNew(request, fleet, homes, spent, slot, nowMs);
     const promotes = homes.matchedProbation && homes.verifiedTurn > 1 && !homes.matchedEnd;
     if (promotes || homes.shared || homes.matchedEnd) {
       this.revisit(request, fleet, homes, promotes, slot, nowMs);
@@ -175,6 +182,7 @@ export class Affinity {
     homes.shared = isShared(entry, isEnd, nowMs);
     tellPrefix(request, boundary, homes);
     this.listHomes(entry, request, boundary, fleet, homes, nowMs);
+    if (homes.headDiffers) this.heads.tellCommon(request, homes);
     return true;
   }
 
@@ -228,12 +236,22 @@ export class Affinity {
     homes.add(sessions.slot, request.headTokens, sessions.servedMs);
   }
 
-  /** Stores what the look-up did not find: the end, the boundary before it, then landmarks, then the rest. */
-  private storeNew(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): i32 {
+  /**
+   * Stores what the look-up did not find: the end, the boundary before it, then landmarks, then the rest.
+   * @param spent boundaries that are not stored because the head took their look-ups
+   */
+  private storeNew(
+    request: Request,
+    fleet: Fleet,
+    homes: Homes,
+    spent: i32,
+    slot: i32,
+    nowMs: u64,
+  ): i32 {
     const last = request.boundaryCount - 1;
     const matched = matchedIndex(request, homes);
     if (matched == last) return 0;
-    const most = matched < 0 ? STORED_COLD : STORED_WARM;
+    const most = (matched < 0 ? STORED_COLD : STORED_WARM) - spent;
     let stored = 1;
     this.store(request, last, fleet, homes, slot, nowMs);
     if (last - 1 > matched) {
@@ -312,6 +330,26 @@ export class Affinity {
     }
   }
 
+  /**
+   * Counts a request that is about to be sent to one of the homes of a shared boundary. Without it all twins that
+   * are in flight at once would find room at the same endpoint.
+   */
+  reserve(homes: Homes, fleet: Fleet, slot: i32): void {
+    if (!homes.shared || homes.own || homes.matchedEnd) return;
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      this.table.editFor(homes.matchedKey);
+      const index = this.locate(homes.matchedKey, homes.matchedHead);
+      if (index < 0) return;
+      const entry = this.entryAt(index);
+      const ref = refOf(entry, slot, fleet.generationOf(slot));
+      if (ref < 0) return;
+      entry.addNext(ref);
+      if (this.table.commit() == Write.Conflict) continue;
+      homes.reserved = slot;
+      return;
+    }
+  }
+
   /** Updates the entry that the look-up matched. */
   private revisit(
     request: Request,
@@ -326,7 +364,8 @@ export class Affinity {
       let index = this.locate(homes.matchedKey, homes.matchedHead);
       if (index < 0) return;
       if (promotes && !this.table.isLive(index)) index = this.table.promote(index);
-      if (homes.shared || homes.matchedEnd) {
+      // What was counted when it was sent is not counted again.
+      if (homes.matchedEnd || (homes.shared && homes.reserved != slot)) {
         serveAgain(this.entryAt(index), homes.matchedEnd, request, fleet, slot, nowMs);
       }
       if (this.table.commit() != Write.Conflict) return;

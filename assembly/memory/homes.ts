@@ -3,6 +3,9 @@
 
 export const MAX_HOMES: i32 = 2;
 
+/** The request is counted nowhere yet. */
+export const NO_RESERVATION: i32 = -1;
+
 /** No boundary of the request is known. */
 export const NO_MATCH: i32 = -1;
 
@@ -23,7 +26,10 @@ export class Homes {
   /** Prefix shared with what this gateway has seen served anywhere: what a global tier could return. */
   seenTokens: u32 = 0;
   seenBytes: u32 = 0;
-  /** The conversation is known but its head (tools, system text) differs: a weak preference only. */
+  /**
+   * The conversation is known but its head (tools, system text) differs: a weak preference only. Its prefix is
+   * what the two heads have in common.
+   */
   headDiffers: bool = false;
   /** The home is known by the session key alone: the history was compacted, or begins somewhere else. */
   bySession: bool = false;
@@ -52,6 +58,8 @@ export class Homes {
   /** The end of the request as it was stored; 0 = it was not. */
   endKey: u64 = 0;
   endHead: u32 = 0;
+  /** Slot at which this request was counted among those that share the boundary, before it was served. */
+  reserved: i32 = NO_RESERVATION;
   /** Boundary that this session does not keep any longer. */
   dropKey: u64 = 0;
 
@@ -72,6 +80,7 @@ export class Homes {
     this.matchedServed = false;
     this.own = false;
     this.shared = false;
+    this.reserved = NO_RESERVATION;
     this.doubted = false;
     this.doubts = 0;
     this.endKey = 0;
@@ -86,5 +95,10 @@ export class Homes {
     this.prefixTokens[this.count] = prefixTokens;
     this.servedMs[this.count] = servedMs;
     this.count++;
+  }
+
+  /** No endpoint holds more than that many tokens of the prefix. */
+  capPrefix(tokens: u32): void {
+    for (let i = 0; i < this.count; i++) this.prefixTokens[i] = min(this.prefixTokens[i], tokens);
   }
 }

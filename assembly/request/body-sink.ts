@@ -12,12 +12,14 @@ import { FrameStack } from "./frame-stack";
 import { Grammar } from "./grammar";
 import { Head } from "./head";
 import { Item } from "./item";
+import { addLeadingPart, addLeadingPiece, mayLead } from "./leading-text";
 import { ListChoice } from "./list-choice";
 import { PathKind } from "./paths";
 import { Mark, Place } from "./place";
 import {
   containerPlace,
   isHashedWhole,
+  isItemText,
   isKept,
   isPieced,
   isSingular,
@@ -28,8 +30,6 @@ import { Tally } from "./tally";
 
 /** Markers and names around a tool call. */
 const CALL_TOKENS: u32 = 10;
-/** Quotes, colon and comma around a member of printed JSON. */
-const PRINTED_MEMBER_TOKENS: u32 = 3;
 
 const KEY_ROLE = hashName("role");
 const KEY_CONTENT = hashName("content");
@@ -129,7 +129,7 @@ export class BodySink extends Sink {
     const frame = this.frames.top;
     frame.key = token.hash;
     if (frame.isUniform) {
-      if (frame.isOrdered) this.countPrintedKey(token);
+      if (frame.isOrdered) this.counting.addPrintedKey(token);
       frame.child = frame.place;
       return;
     }
@@ -140,6 +140,7 @@ export class BodySink extends Sink {
     if (isKept(child)) token.wantText = true;
     else if (isPieced(child)) token.wantPieces = true;
     else if (child == Place.Text && this.isSystemPart) this.beginSystemText(token);
+    else if (isItemText(child) && mayLead(this.item, this.conversation)) token.wantPieces = true;
     else this.counting.extraTokens += mediaTokens(child);
   }
 
@@ -294,8 +295,10 @@ export class BodySink extends Sink {
   }
 
   piece(token: Token): void {
-    if (this.frames.top.child == Place.Prompt) this.prompt.addPiece(token);
-    else this.head.system.addPiece(token);
+    const frame = this.frames.top;
+    if (frame.child == Place.Prompt) this.prompt.addPiece(token);
+    else if (frame.place == Place.Top || this.isSystemPart) this.head.system.addPiece(token);
+    else addLeadingPiece(this.head.leading, this.conversation, this.frames, token);
   }
 
   /** The part at hand belongs to the system text. */
@@ -317,6 +320,7 @@ export class BodySink extends Sink {
     const value = item.valueOf(frame.sum);
     if (item.type == Mark.ReasoningItem) conversation.forgetText();
     const author = item.author;
+    if (author != Mark.System) this.head.leading.forgetOpen();
     if (author == Mark.Model) {
       const generated = item.generated || this.choice.format.countsOpenRun;
       conversation.addModelItem(value, endByte, generated, item.prefill);
@@ -331,6 +335,7 @@ export class BodySink extends Sink {
   private endPart(frame: Frame, parent: Frame): void {
     if (frame.mark == Mark.ReasoningPart || frame.mark == Mark.NoncePart) {
       this.counting.copyFrom(frame.before);
+      if (parent.place == Place.System) this.head.system.forgetOpen();
       return;
     }
     this.givePart(parent, frame.sum, frame.sum == 0);
@@ -339,8 +344,9 @@ export class BodySink extends Sink {
   /** A part belongs to a list of parts, to the system text, or stands alone where a list could. */
   private givePart(parent: Frame, value: u64, isEmpty: bool): void {
     if (isEmpty) return;
-    if (parent.place == Place.System) this.head.system.add(value);
-    else parent.give(parent.isArray ? value : fold(PARTS, value), false);
+    if (parent.place == Place.System) return this.head.system.add(value);
+    parent.give(parent.isArray ? value : fold(PARTS, value), false);
+    addLeadingPart(this.head.leading, this.item, this.conversation, parent);
   }
 
   /** A key of the body: says where its text counts, and starts what came twice anew. */
@@ -383,12 +389,6 @@ export class BodySink extends Sink {
     const bit: u64 = (<u64>1) << (<u64>place);
     if ((frame.seen & bit) != 0) this.ambiguous = true;
     frame.seen |= bit;
-  }
-
-  /** Keys of printed JSON are text, too. */
-  private countPrintedKey(token: Token): void {
-    this.counting.addText(token);
-    this.counting.extraTokens += PRINTED_MEMBER_TOKENS;
   }
 
   // @ts-ignore: decorator

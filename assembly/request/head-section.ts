@@ -9,11 +9,14 @@ export class HeadSection {
   hash: u64 = 0;
   readonly tally: Tally = new Tally();
 
-  /** The tally at a piece of the text at hand. */
+  /** The tally at a piece of what is at hand. */
   private readonly reached: Tally = new Tally();
   private pieces: i32 = 0;
-  /** Hash of the section up to a piece, and its estimated tokens. */
+  /** Pieces up to the last complete part: those behind it may turn out not to belong here. */
+  private complete: i32 = 0;
+  /** Hash of the section up to a piece, and its bytes and estimated tokens. */
   private readonly hashes: StaticArray<u64> = new StaticArray<u64>(MAX_HEAD_PIECES);
+  private readonly bytes: StaticArray<u32> = new StaticArray<u32>(MAX_HEAD_PIECES);
   private readonly tokens: StaticArray<u32> = new StaticArray<u32>(MAX_HEAD_PIECES);
 
   constructor(private readonly seed: u64) {
@@ -23,7 +26,7 @@ export class HeadSection {
   clear(): void {
     this.hash = this.seed;
     this.tally.clear();
-    this.pieces = 0;
+    this.pieces = this.complete = 0;
   }
 
   get isEmpty(): bool {
@@ -33,7 +36,8 @@ export class HeadSection {
   /** A tool, a part of the system text, a system item; its text is in the tally. */
   add(value: u64): void {
     this.hash = fold(this.hash, value);
-    this.keep(this.hash, this.tally.tokens);
+    this.keep(this.hash, this.tally);
+    this.complete = this.pieces;
   }
 
   /** A long text of the section has come to another piece; none of it is in the tally. */
@@ -41,25 +45,54 @@ export class HeadSection {
     const reached = this.reached;
     reached.copyFrom(this.tally);
     reached.addText(token);
-    this.keep(fold(this.hash, token.hash), reached.tokens);
+    this.keep(fold(this.hash, token.hash), reached);
+  }
+
+  /**
+   * A long text of an item has come to another piece.
+   * @param item text of the item in front of this one, not in the tally yet
+   * @param parts hash of the parts of the item in front of this one
+   */
+  addPieceOfItem(item: Tally, parts: u64, token: Token): void {
+    const reached = this.reached;
+    reached.copyFrom(this.tally);
+    reached.add(item);
+    reached.addText(token);
+    this.keep(fold(fold(this.hash, parts), token.hash), reached);
+  }
+
+  /** An item has come to the end of a part; `item` and `parts` are of all its parts so far. */
+  addPartOfItem(item: Tally, parts: u64): void {
+    const reached = this.reached;
+    reached.copyFrom(this.tally);
+    reached.add(item);
+    this.keep(fold(this.hash, parts), reached);
+  }
+
+  /** What was at hand does not belong to the section: its pieces go. */
+  forgetOpen(): void {
+    this.pieces = this.complete;
   }
 
   /** Appends the pieces to those of the sections in front, all of which `before` is the hash of. */
   listPieces(request: Request, before: u64): void {
     const first = request.headPieceCount;
-    const offset = first > 0 ? request.headPieceTokens[first - 1] : 0;
+    const bytes = first > 0 ? request.headPieceBytes[first - 1] : 0;
+    const tokens = first > 0 ? request.headPieceTokens[first - 1] : 0;
     const listed = min(this.pieces, MAX_HEAD_PIECES - first);
     for (let i = 0; i < listed; i++) {
       request.headPieces[first + i] = fold(before, this.hashes[i]);
-      request.headPieceTokens[first + i] = offset + this.tokens[i];
+      request.headPieceBytes[first + i] = bytes + this.bytes[i];
+      request.headPieceTokens[first + i] = tokens + this.tokens[i];
     }
     request.headPieceCount = first + listed;
   }
 
-  private keep(hash: u64, tokens: u32): void {
+  private keep(hash: u64, reached: Tally): void {
     if (this.pieces == MAX_HEAD_PIECES) return;
     this.hashes[this.pieces] = hash;
-    this.tokens[this.pieces] = tokens;
+    this.bytes[this.pieces] = reached.bytes;
+    this.tokens[this.pieces] = reached.tokens;
     this.pieces++;
   }
 }

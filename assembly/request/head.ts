@@ -36,9 +36,12 @@ export class Head {
     request.headBytes = tools.tally.bytes + system.tally.bytes + leading.tally.bytes;
     request.headTokens = tools.tally.tokens + system.tally.tokens + leading.tally.tokens;
     request.headPieceCount = 0;
-    // Most templates print the system text before the tools.
-    system.listPieces(request, this.extras);
-    leading.listPieces(request, system.hash);
-    tools.listPieces(request, leading.hash);
+    // Most templates print the system text before the tools. What is in front counts for each section, even
+    // where it has no pieces.
+    let before = this.extras;
+    system.listPieces(request, before);
+    before = fold(before, system.hash);
+    leading.listPieces(request, before);
+    tools.listPieces(request, fold(before, leading.hash));
   }
 }

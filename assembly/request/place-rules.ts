@@ -82,6 +82,11 @@ export function isPieced(place: Place): bool {
   return place == Place.System || place == Place.Prompt;
 }
 
+/** Places of the text of an item. */
+export function isItemText(place: Place): bool {
+  return place == Place.Content || place == Place.Text;
+}
+
 /** Places that one key leads to, so that a second value is a second key of the same name. */
 export function isSingular(place: Place): bool {
   switch (place) {

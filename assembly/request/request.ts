@@ -94,9 +94,10 @@ export class Request {
   headTokens: u32 = 0;
   /**
    * The head in pieces (a tool, a part of the system text, 1 KiB of a long one), system text first: hash of the head
-   * up to each piece, and its estimated tokens. Two heads share what they share here, row by row.
+   * up to each piece, its bytes and estimated tokens. Two heads share what they share here, row by row.
    */
   readonly headPieces: StaticArray<u64> = new StaticArray<u64>(MAX_HEAD_PIECES);
+  readonly headPieceBytes: StaticArray<u32> = new StaticArray<u32>(MAX_HEAD_PIECES);
   readonly headPieceTokens: StaticArray<u32> = new StaticArray<u32>(MAX_HEAD_PIECES);
   headPieceCount: i32 = 0;
   /** Hash of model, cache salt and adapter: KV cache is never shared across different ones. */
@@ -126,6 +127,26 @@ export class Request {
   turnHint: i32 = 0;
   /** What the headers say. The filter fills it before the body is read. */
   readonly identity: Identity = new Identity();
+
+  /** Says nothing of any request, so that no later stream can be taken for an earlier one. */
+  forget(): void {
+    this.dialect = Dialect.None;
+    this.reading = Reading.Open;
+    this.turn = this.items = 0;
+    this.lastModelEndByte = -1;
+    this.boundaryCount = 0;
+    this.head = this.model = 0;
+    this.headBytes = this.headTokens = 0;
+    this.headPieceCount = 0;
+    this.promptTokens = this.promptBytes = 0;
+    this.tokenScale = 1;
+    this.stream = this.openRun = this.ambiguous = false;
+    this.session = this.program = this.cohort = this.previousResponse = 0;
+    this.sessionSource = 0;
+    this.historyHeld = false;
+    this.turnHint = 0;
+    this.identity.reset();
+  }
 
   constructor() {
     for (let i = 0; i < MAX_BOUNDARIES; i++) this.boundaries[i] = new Boundary();

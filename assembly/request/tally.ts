@@ -8,6 +8,8 @@ const ASCII_CHARACTERS: u32 = 23;
 /** Line breaks and quotes make tokens of their own, in four cases of five. */
 const ESCAPE_TOKENS: u32 = 4;
 const ESCAPES: u32 = 5;
+/** Quotes, colon and comma around a member of printed JSON. */
+const PRINTED_MEMBER_TOKENS: u32 = 3;
 
 export class Tally {
   bytes: u32 = 0;
@@ -28,6 +30,12 @@ export class Tally {
     this.wideBytes += token.wideBytes;
     this.wideCharacters += token.wideCharacters;
     this.escapes += token.escapes;
+  }
+
+  /** Keys of printed JSON are text, too. */
+  addPrintedKey(token: Token): void {
+    this.addText(token);
+    this.extraTokens += PRINTED_MEMBER_TOKENS;
   }
 
   copyFrom(other: Tally): void {

@@ -29,6 +29,28 @@ for (const target of TARGETS) {
       }
     });
 
+    it("leaves nothing of one stream in the record of the next", async () => {
+      const envoy = await startGateway({ target, configuration: { record: true } });
+      converse(envoy, new Conversation("a"));
+      converse(envoy, new Conversation("b"));
+      const passed = envoy.request({ path: "/v1/models" });
+      const record = JSON.parse(String(passed.filterState["wasm.smetric_record"])) as object;
+      assert.deepEqual(
+        Object.entries(record).filter(([name]) =>
+          /outcome|dialect|turn|end_byte|tokens/.test(name),
+        ),
+        Object.entries({
+          outcome: "passed",
+          dialect: "none",
+          turn: 0,
+          verified_turn: 0,
+          last_model_end_byte: -1,
+          prefix_tokens: 0,
+          prompt_tokens: 0,
+        }),
+      );
+    });
+
     it("strips a forged header that is repeated many times", async () => {
       const envoy = await startGateway({ target });
       const headers = Array.from({ length: 90 }, (_, index): [string, string] => [
