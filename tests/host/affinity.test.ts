@@ -92,6 +92,21 @@ for (const target of TARGETS) {
       assert.equal(seen.upstreamHeaders?.["x-smetric-verified-turn"], "1");
     });
 
+    it("reports what is in front of a clock at the end of a long system text as the prefix", async () => {
+      const envoy = await startGateway({ target });
+      const rules = "You work in a team. ".repeat(600);
+      const conversation = new Conversation("a", rules + "It is 10:00:01.");
+      converse(envoy, conversation, { worker: 0 });
+      conversation.next(1).messages[0]!.content = rules + "It is 10:00:07.";
+      const changed = converse(envoy, conversation, { worker: 0 });
+      assert.equal(changed.upstreamHeaders?.["x-smetric-verified-turn"], "2");
+      // 11 whole KiB of 11.7 at 4.6 bytes a token.
+      const common = Math.ceil((11 * 1024 * 5) / 23);
+      assert.equal(changed.upstreamHeaders?.["x-smetric-prefix-tokens"], String(common));
+      const steady = converse(envoy, conversation.next(2), { worker: 0 });
+      assert.ok(Number(steady.upstreamHeaders?.["x-smetric-prefix-tokens"]) > common);
+    });
+
     it("keeps tenants apart when a header names them", async () => {
       const configuration = { tenant_header: "x-tenant" };
       const envoy = await startGateway({ target, configuration });
