@@ -9,6 +9,7 @@ export default tseslint.config(
       "lab/bench/filters/",
       "tests/unit/",
       "tests/fixtures/",
+      ".cache/",
       "build/",
       "node_modules/",
     ],
