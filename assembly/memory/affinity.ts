@@ -25,6 +25,7 @@ import {
   turnAt,
 } from "./affinity-rules";
 import { BucketTable } from "./bucket-table";
+import { EntryTable } from "./entry-table";
 import { Fleet } from "./fleet";
 import { HeadTable } from "./head-table";
 import { Homes, MAX_HOMES, NO_MATCH } from "./homes";
@@ -53,7 +54,7 @@ const STORED_COLD: i32 = 5;
 const DOUBTS: u8 = 2;
 
 export class Affinity {
-  private table: BucketTable;
+  private table: EntryTable;
   private sessions: SessionTable;
   private heads: HeadTable;
   private found: StaticArray<Found> = [new Found(), new Found()];
@@ -61,15 +62,7 @@ export class Affinity {
   /** @param sessions live sessions to remember, see `capacityBytes` */
   constructor(store: SharedStore, sessions: i32) {
     const buckets = Affinity.bucketsFor(sessions);
-    this.table = new BucketTable(
-      store,
-      "a.",
-      FORMAT,
-      ENTRY_BYTES,
-      buckets,
-      LIVE_ROWS,
-      PROBATION_ROWS,
-    );
+    this.table = new EntryTable(store, "a.", FORMAT, buckets, LIVE_ROWS, PROBATION_ROWS);
     this.sessions = new SessionTable(store, sessions);
     this.heads = new HeadTable(store, sessions);
   }
@@ -142,9 +135,9 @@ export class Affinity {
     if (homes.endKey == 0 || (found && homes.doubts == 0)) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.table.editFor(homes.endKey);
-      const index = this.locate(homes.endKey, homes.endHead);
+      const index = this.table.locate(homes.endKey, homes.endHead);
       if (index < 0) return;
-      const entry = this.entryAt(index);
+      const entry = this.table.entryAt(index);
       if (found) entry.doubts = 0;
       else entry.addDoubt();
       if (this.table.commit() != Write.Conflict) return;
@@ -162,11 +155,11 @@ export class Affinity {
     const key = keyOf(request, boundary);
     const isEnd = at == request.boundaryCount - 1 && request.reading == Reading.Conversation;
     this.table.openFor(key);
-    let index = this.locate(key, head);
+    let index = this.table.locate(key, head);
     // The same opening under another head is another application's, not a retry.
-    if (index < 0 && !isEnd) index = this.locateAnyHead(key);
+    if (index < 0 && !isEnd) index = this.table.locateAnyHead(key);
     if (index < 0) return false;
-    const entry = this.entryAt(index);
+    const entry = this.table.entryAt(index);
     homes.matchedRuns = boundary.runs;
     homes.matchedKey = key;
     homes.matchedHead = entry.head;
@@ -287,10 +280,10 @@ export class Affinity {
     const live = homes.matchedTurn > 0 && (homes.matchedServed || !isEnd);
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.table.editFor(key);
-      const index = this.locate(key, head);
+      const index = this.table.locate(key, head);
       if (index >= 0) {
         // Another stream stored it since the look-up: a twin.
-        serveAgain(this.entryAt(index), isEnd, request, fleet, slot, nowMs);
+        serveAgain(this.table.entryAt(index), isEnd, request, fleet, slot, nowMs);
       } else {
         const entry = changetype<AffinityEntry>(this.table.insert(live));
         entry.key = key;
@@ -338,9 +331,9 @@ export class Affinity {
     if (!homes.shared || homes.own || homes.matchedEnd) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.table.editFor(homes.matchedKey);
-      const index = this.locate(homes.matchedKey, homes.matchedHead);
+      const index = this.table.locate(homes.matchedKey, homes.matchedHead);
       if (index < 0) return;
-      const entry = this.entryAt(index);
+      const entry = this.table.entryAt(index);
       const ref = refOf(entry, slot, fleet.generationOf(slot));
       if (ref < 0) return;
       entry.addNext(ref);
@@ -361,12 +354,12 @@ export class Affinity {
   ): void {
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.table.editFor(homes.matchedKey);
-      let index = this.locate(homes.matchedKey, homes.matchedHead);
+      let index = this.table.locate(homes.matchedKey, homes.matchedHead);
       if (index < 0) return;
       if (promotes && !this.table.isLive(index)) index = this.table.promote(index);
       // What was counted when it was sent is not counted again.
       if (homes.matchedEnd || (homes.shared && homes.reserved != slot)) {
-        serveAgain(this.entryAt(index), homes.matchedEnd, request, fleet, slot, nowMs);
+        serveAgain(this.table.entryAt(index), homes.matchedEnd, request, fleet, slot, nowMs);
       }
       if (this.table.commit() != Write.Conflict) return;
     }
@@ -376,9 +369,9 @@ export class Affinity {
   private drop(key: u64, head: u32): void {
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.table.editFor(key);
-      let index = this.locate(key, head);
-      if (index < 0) index = this.locateAnyHead(key); // A clock in the system text: each turn has its own.
-      if (index < 0 || this.entryAt(index).serves > 1) return;
+      let index = this.table.locate(key, head);
+      if (index < 0) index = this.table.locateAnyHead(key); // A clock in the system text: each turn has its own.
+      if (index < 0 || this.table.entryAt(index).serves > 1) return;
       this.table.remove(index);
       if (this.table.commit() != Write.Conflict) return;
     }
@@ -391,24 +384,5 @@ export class Affinity {
     if (stays && popcnt<i32>(request.turn) != 1) return;
     const continues = homes.matchedRuns != NO_MATCH && !homes.matchedEnd;
     this.sessions.learn(request, fleet, slot, continues, nowMs);
-  }
-
-  private locate(key: u64, head: u32): i32 {
-    for (let i = this.table.count - 1; i >= 0; i--) {
-      const entry = this.entryAt(i);
-      if (entry.key == key && entry.head == head) return i;
-    }
-    return -1;
-  }
-
-  private locateAnyHead(key: u64): i32 {
-    for (let i = this.table.count - 1; i >= 0; i--) {
-      if (this.entryAt(i).key == key) return i;
-    }
-    return -1;
-  }
-
-  private entryAt(index: i32): AffinityEntry {
-    return changetype<AffinityEntry>(this.table.row(index));
   }
 }
