@@ -38,12 +38,14 @@ function addDevelopmentCommands(cli: Command): void {
     });
 
   cli
-    .command("test:extra")
-    .description("run the tests that need tools which npm and pip do not bring")
+    .command("test:extra [text]")
+    .description(
+      "run the tests that need other tools, or hours; only files whose path contains the text",
+    )
     .option("--only <text>", "run only test files whose path contains this text")
-    .action(async (options: { only?: string }) => {
+    .action(async (text: string | undefined, options: { only?: string }) => {
       const { testExtra } = await import("./commands/test.ts");
-      await testExtra(options);
+      await testExtra({ only: text, ...options });
     });
 
   cli

@@ -47,7 +47,7 @@ async function runGroup(group: TestGroup, only: string | undefined, tally: Tally
   }
   write(`\n== ${group.name}\n`);
   const before = tally.total;
-  const runner = group.suffix === ".spec.ts" ? runUnitSpecs : runNodeTests.bind(null, group.name);
+  const runner = group.suffix === ".spec.ts" ? runUnitSpecs : runNodeTests.bind(null, group);
   try {
     await runner(files, group.concurrency, tally, write);
   } catch (error) {

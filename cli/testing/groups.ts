@@ -12,6 +12,8 @@ export interface TestGroup {
   suffix: string;
   /** Test files that run at the same time. */
   concurrency: number;
+  /** Most time for one file where the usual is too short. */
+  timeoutMs?: number;
 }
 
 const NODE_TEST = ".test.ts";
@@ -27,12 +29,13 @@ export const GROUPS: TestGroup[] = [
   { name: "e2e", folder: "tests/e2e", suffix: NODE_TEST, concurrency: 1 },
 ];
 
-/** What `npm run test:extra` runs: needs tools that npm and pip do not bring. */
+/** What `npm run test:extra` runs: needs tools that npm and pip do not bring, or far more time. */
 export const EXTRA_GROUP: TestGroup = {
   name: "extra",
   folder: "tests/extra",
   suffix: NODE_TEST,
   concurrency: 1,
+  timeoutMs: 4 * 3_600_000, // Millions of sessions.
 };
 
 /** Test files of a group, relative to the package root, sorted; `only` keeps paths that contain it. */

@@ -6,6 +6,7 @@ import { join, relative, resolve } from "node:path";
 import { run } from "node:test";
 import { inspect } from "node:util";
 import { fromRoot, root } from "../paths.ts";
+import type { TestGroup } from "./groups.ts";
 import type { Tally } from "./tally.ts";
 
 /** A file that takes longer hangs: the longest of them replays whole conversations. */
@@ -72,7 +73,7 @@ function failedThroughChildren(event: TestEvent): boolean {
  * @param concurrency files that run at the same time
  */
 export async function runNodeTests(
-  group: string,
+  { name: group, timeoutMs = FILE_TIMEOUT_MS }: TestGroup,
   files: string[],
   concurrency: number,
   tally: Tally,
@@ -82,7 +83,7 @@ export async function runNodeTests(
   const report = new GroupReport(bundles, tally, write);
   process.env["NODE_OPTIONS"] = sourceMapOptions();
   delete process.env["NODE_TEST_CONTEXT"];
-  const events = run({ files: [...bundles.keys()], concurrency, timeout: FILE_TIMEOUT_MS });
+  const events = run({ files: [...bundles.keys()], concurrency, timeout: timeoutMs });
   events.on("test:pass", (event: TestEvent) => report.pass(event));
   events.on("test:fail", (event: TestEvent) => report.fail(event));
   events.on("test:stderr", (event: OutputEvent) => report.print(event));

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Affinity under many sessions: bounded memory, and single-use conversations that do not push out live ones.
-// SMETRIC_TEST_SINGLE_USE=1000000 runs the full size.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { VirtualEnvoy } from "../../lab/virtual-envoy/index.ts";
 import { CHAT_PATH, Conversation, converse, startGateway } from "./harness.ts";
 
-const SINGLE_USE = Number(process.env["SMETRIC_TEST_SINGLE_USE"] ?? 6_000);
+const SINGLE_USE = 6_000;
 
 /** The table's capacity: far less than the conversations that pass through it. */
-const SESSIONS = Math.max(1_000, SINGLE_USE / 10);
+const SESSIONS = 1_000;
 
 const LIVE = Math.floor(SESSIONS / 10);
 
