@@ -117,14 +117,15 @@ export class TextReader {
       const d = v128.load(p, 48);
       const quotes = quoteMask(a, b, c, d);
       const backslashes = backslashMask(a, b, c, d);
+      // Nothing of a block counts before it is known to be taken: it is read again otherwise.
+      let begun: u64 = 0;
       if (backslashes | escaped) {
         const letters = escapedMask(backslashes, escaped);
         if (quotes & ~letters) break;
         if (letters & ~(plainLetterMask(a, b, c, d) | quotes)) break;
         const beginnings = backslashes & ~letters;
         if (beginnings >>> 63 && !isPlainLetter(load<u8>(p, BLOCK_BYTES))) break;
-        escaped = beginnings >>> 63;
-        surplus += <u32>popcnt(beginnings);
+        begun = beginnings;
       } else if (quotes) {
         break;
       }
@@ -132,6 +133,8 @@ export class TextReader {
         if (anyControl(a, b, c, d)) break;
         this.countWide(wideMask(a, b, c, d), wideFirstMask(a, b, c, d));
       }
+      escaped = begun >>> 63;
+      surplus += <u32>popcnt(begun);
       state = absorbBlock(state, a, b, c, d);
       p += BLOCK_BYTES;
     }
