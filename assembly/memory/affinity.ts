@@ -42,13 +42,14 @@ const ROWS_PER_SESSION: f64 = 10;
 const MEAN_ROWS: f64 = 32;
 
 /**
- * Bounds of one request. Look-ups: 10 boundaries and the session. Learning then stores 4 boundaries (5 where
- * nothing was known) and updates two rows: 17 reads and 7 writes at worst; a follow-up takes 4 and 2. A head that
- * changed or is new takes a look-up each, and a boundary less is stored for it.
+ * Bounds of one request: with what the fleet reads and writes for it (4 and 5), a long conversation that is new here
+ * takes 17 reads and 8 writes. Look-ups: 8 boundaries and the session. Learning then stores 3 boundaries, of which
+ * the session's row, a head that changed and a head that is new take one each, though not the last two.
  */
-const FIND_READS: i32 = 10;
+const FIND_READS: i32 = 8;
 const STORED_WARM: i32 = 4;
-const STORED_COLD: i32 = 5;
+const STORED_COLD: i32 = 3;
+const LEAST_STORED: i32 = 2;
 
 /** Disproved calls in a row after which a session's prefixes count for nothing. */
 const DOUBTS: u8 = 2;
@@ -114,8 +115,11 @@ export class Affinity {
     if (!isStorable(request)) return;
     homes.endKey = keyOf(request, request.boundaries[request.boundaryCount - 1]);
     homes.endHead = headOf(request);
-    let spent = homes.headDiffers ? 1 : 0;
-    if (this.heads.learn(request, nowMs)) spent++;
+    const isNew = homes.matchedRuns == NO_MATCH;
+    let spent = homes.headDiffers || (isNew && request.session != 0) ? 1 : 0;
+    // A long conversation that is new here takes what there is to spend: its head waits for the next request.
+    const waits = isNew && request.boundaryCount > LEAST_STORED;
+    if (!waits && this.heads.learn(request, nowMs)) spent++;
     const stored = this.storeNew(request, fleet, homes, spent, slot, nowMs);
     const promotes = homes.matchedProbation && homes.verifiedTurn > 1 && !homes.matchedEnd;
     if (promotes || homes.shared || homes.matchedEnd) {
@@ -231,7 +235,7 @@ export class Affinity {
 
   /**
    * Stores what the look-up did not find: the end, the boundary before it, then landmarks, then the rest.
-   * @param spent boundaries that are not stored because the head took their look-ups
+   * @param spent boundaries that are not stored because the head or the session took their look-ups
    */
   private storeNew(
     request: Request,
@@ -244,7 +248,7 @@ export class Affinity {
     const last = request.boundaryCount - 1;
     const matched = matchedIndex(request, homes);
     if (matched == last) return 0;
-    const most = (matched < 0 ? STORED_COLD : STORED_WARM) - spent;
+    const most = max(LEAST_STORED, (matched < 0 ? STORED_COLD : STORED_WARM) - spent);
     let stored = 1;
     this.store(request, last, fleet, homes, slot, nowMs);
     if (last - 1 > matched) {
