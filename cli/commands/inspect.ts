@@ -35,6 +35,11 @@ const UNLIMITED_BYTES = 1 << 30;
 
 const MS_BETWEEN_REQUESTS = 1000;
 
+/** A header's name as HTTP defines it, with a colon in front for those that Envoy makes of the request line. */
+const HEADER_NAME = /^:?[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+/** Line ends and NUL, which no value may hold. */
+const ILLEGAL_IN_VALUE = /[\r\n\0]/;
+
 function readBody(file: string): Uint8Array {
   try {
     return readFileSync(file === "-" ? 0 : file);
@@ -47,17 +52,26 @@ function parseHeaders(lines: readonly string[]): [string, string][] {
   return lines.map((line) => {
     const colon = line.indexOf(":", 1);
     if (colon < 1) throw new Failure(`--header ${line}: write it as name:value`);
-    return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    const name = line.slice(0, colon).trim();
+    const value = line.slice(colon + 1).trim();
+    if (!HEADER_NAME.test(name)) throw new Failure(`--header ${line}: "${name}" is no header name`);
+    if (ILLEGAL_IN_VALUE.test(value)) {
+      throw new Failure(`--header ${name}: a value of one line is needed`);
+    }
+    return [name, value];
   });
 }
 
 function readConfiguration(file: string | undefined): object {
   if (file === undefined) return {};
+  let value: unknown;
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as object;
+    value = JSON.parse(readFileSync(file, "utf8"));
   } catch (fault) {
     throw new Failure(`${file}: ${fault instanceof Error ? fault.message : String(fault)}`);
   }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new Failure(`${file}: a configuration is a JSON object`);
 }
 
 /** The one outcome that grew: every stream ends in exactly one. */
@@ -97,6 +111,9 @@ function inspection(stream: Stream, outcome: string): Inspection {
  * @throws Failure when a file, a header or the configuration is unusable
  */
 export async function inspect(files: string[], options: InspectOptions): Promise<void> {
+  if (files.filter((file) => file === "-").length > 1) {
+    throw new Failure("-: stdin can be read only once");
+  }
   const headers = parseHeaders(options.header);
   const configuration = { ...readConfiguration(options.config), record: true };
   const bodies = files.map(readBody);

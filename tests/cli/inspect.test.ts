@@ -96,6 +96,11 @@ describe("inspect", () => {
     for (const args of [
       ["--path", CHAT_PATH, join(folder, "nothing.json")],
       ["--path", CHAT_PATH, "--header", "no colon", "-"],
+      ["--path", CHAT_PATH, "--header", "a b: c", "-"],
+      ["--path", CHAT_PATH, "--header", "a: b\nc: d", "-"],
+      ["--path", CHAT_PATH, "--config", file("list.json", "[]"), "-"],
+      ["--path", CHAT_PATH, "--config", file("null.json", "null"), "-"],
+      ["--path", CHAT_PATH, "-", "-"],
       ["--path", CHAT_PATH, "--config", file("bad.json", '{"policy":"magic"}'), "-"],
       ["-"],
     ]) {
