@@ -49,7 +49,7 @@ function addServerFlags(command: Command): void {
   command
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--port <number>", "port of the first endpoint, 0 = free ones", wholeNumber, 8000)
-    .option("--endpoints <number>", "GPUs in this process, on ports in a row", wholeNumber, 1)
+    .option("--endpoints <number>", "GPUs in this process, on ports in a row", atLeastOne, 1)
     .addOption(choice("--engine <name>", "whose API and metrics", ["vllm", "sglang"], "vllm"))
     .option("--speedup <factor>", "engine time over wall time", factor, 1)
     .option("--model <name>", "served model name")
@@ -64,12 +64,12 @@ function addServerFlags(command: Command): void {
 function addEngineFlags(command: Command): void {
   command
     .addOption(choice("--preset <name>", "GPU and model", PRESET_NAMES, "30b-a3b-h20"))
-    .option("--kv-tokens <number>", "tokens in the KV cache of an endpoint", wholeNumber)
-    .option("--num-gpu-blocks-override <number>", "KV blocks, one of them unusable", wholeNumber)
-    .option("--block-size <tokens>", "tokens per KV block (vllm 16, sglang 1)", wholeNumber)
-    .option("--max-num-batched-tokens <number>", "token budget of a step", wholeNumber)
-    .option("--max-num-seqs <number>", "sequences in a step", wholeNumber)
-    .option("--max-model-len <tokens>", "longest prompt plus output", wholeNumber)
+    .option("--kv-tokens <number>", "tokens in the KV cache of an endpoint", atLeastOne)
+    .option("--num-gpu-blocks-override <number>", "KV blocks, one of them unusable", atLeastOne)
+    .option("--block-size <tokens>", "tokens per KV block (vllm 16, sglang 1)", atLeastOne)
+    .option("--max-num-batched-tokens <number>", "token budget of a step", atLeastOne)
+    .option("--max-num-seqs <number>", "sequences in a step", atLeastOne)
+    .option("--max-model-len <tokens>", "longest prompt plus output", atLeastOne)
     .option("--long-prefill-token-threshold <tokens>", "longest chunk, 0 = any", wholeNumber, 0)
     .addOption(choice("--scheduling-policy <order>", "queue order", ["fcfs", "priority"], "fcfs"))
     .option("--no-prefix-caching", "compute every prompt")
@@ -95,8 +95,15 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
+function atLeastOne(text: string): number {
+  const value = wholeNumber(text);
+  if (value < 1) throw new InvalidArgumentError("A whole number of at least 1 is needed.");
+  return value;
+}
+
 function factor(text: string): number {
   const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError("A number above 0 is needed.");
+  if (!(value > 0 && value < Infinity))
+    throw new InvalidArgumentError("A finite number above 0 is needed.");
   return value;
 }
