@@ -46,7 +46,10 @@ export interface JobMeasures {
   turn_jct_s: Spread;
 }
 
-/** Names are those of docs/measures.md. Rates are fractions, times are simulated. */
+/**
+ * Names are those of docs/measures.md. Rates are fractions, times are simulated. NaN, `null` in JSON, where there is
+ * no request or no job to measure.
+ */
 export interface Measures extends JobMeasures {
   policy: string;
   requests: number;
@@ -78,14 +81,14 @@ export interface Measures extends JobMeasures {
 }
 
 function spreadOf(values: readonly number[]): Spread {
-  if (values.length === 0) return { mean: 0, p50: 0, p90: 0, p95: 0, p99: 0 };
+  if (values.length === 0) return { mean: NaN, p50: NaN, p90: NaN, p95: NaN, p99: NaN };
   const sorted = Float64Array.from(values).sort() as unknown as number[];
   const at = (p: number): number => quantileSorted(sorted, p);
   return { mean: mean(sorted), p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99) };
 }
 
 function ratio(part: number, whole: number): number {
-  return whole === 0 ? 0 : part / whole;
+  return whole === 0 ? NaN : part / whole;
 }
 
 function total(records: readonly CallRecord[], value: (record: CallRecord) => number): number {
@@ -151,7 +154,7 @@ function loadVariation(run: ArmRun, records: readonly CallRecord[]): number {
     const average = mean(done);
     if (average > 0) variations.push(standardDeviation(done) / average);
   }
-  return variations.length === 0 ? 0 : mean(variations);
+  return variations.length === 0 ? NaN : mean(variations);
 }
 
 function endpointTokens(run: ArmRun, records: readonly CallRecord[]): number[] {
@@ -197,7 +200,7 @@ function meanBySize(jobs: readonly Job[]): number[] {
   const quarter = sorted.length / 4;
   return [0, 1, 2, 3].map((index) => {
     const part = sorted.slice(Math.round(index * quarter), Math.round((index + 1) * quarter));
-    return part.length === 0 ? 0 : mean(part.map((job) => job.jctMs / 1000));
+    return part.length === 0 ? NaN : mean(part.map((job) => job.jctMs / 1000));
   });
 }
 
@@ -217,7 +220,7 @@ function jobMeasures(run: ArmRun): JobMeasures {
     jobs: jobs.length,
     unfinished_jobs: run.unfinishedSessions,
     jct_s: spreadOf(jobs.map((job) => job.jctMs / 1000)),
-    jct_per_token_ms: jobs.length === 0 ? 0 : mean(jobs.map((job) => job.jctMs / job.tokens)),
+    jct_per_token_ms: jobs.length === 0 ? NaN : mean(jobs.map((job) => job.jctMs / job.tokens)),
     jct_by_size_s: meanBySize(jobs),
     jct_hold_s: perJob((call) => call.holdMs),
     jct_queue_s: perJob((call) => call.queueMs),
@@ -285,7 +288,7 @@ export function measure(run: ArmRun): Measures {
     ttft_ms: spreadOf(records.map((record) => record.firstTokenMs - record.startedMs)),
     tpot_ms: spreadOf(records.map(tpotOf).filter((tpot) => tpot !== null)),
     ...jobMeasures(run),
-    makespan_s: records.length === 0 ? 0 : max(records.map((record) => record.endedMs)) / 1000,
+    makespan_s: records.length === 0 ? NaN : max(records.map((record) => record.endedMs)) / 1000,
     load_max_over_mean: ratio(max(perEndpoint), mean(perEndpoint)),
     load_cv: loadVariation(run, records),
     endpoint_tokens: perEndpoint,
@@ -295,7 +298,7 @@ export function measure(run: ArmRun): Measures {
     ),
     migrations: sum([...sessions.values()].map(migrationsOf)),
     preemptions: total(records, (record) => record.preemptions),
-    turn_accuracy: turnAccuracy(window),
+    turn_accuracy: turnAccuracy(records),
     wrong_homes: wrongHomes(records),
     decisions: counted,
   };

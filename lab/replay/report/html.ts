@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as one self-contained HTML page: data, script and chart library inside.
+// Reports as one self-contained HTML page: data, script and chart library inside.
 import { readFileSync } from "node:fs";
 import { fromRoot } from "../../../cli/paths.ts";
 import { bundlePage } from "../bundle-page.ts";
@@ -10,10 +10,19 @@ function inScript(text: string): string {
   return text.replaceAll("</", "<\\/");
 }
 
-export async function renderHtml(report: Report): Promise<string> {
+/**
+ * A page of charts with everything inside.
+ * @param data what the script finds as `window.REPORT`
+ * @param script its path below lab/replay/
+ */
+export async function renderPage(data: object, script: string): Promise<string> {
   const page = readFileSync(fromRoot("lab", "replay", "report", "page.html"), "utf8");
-  const script = await bundlePage("report/page.ts");
-  const data = `window.REPORT = ${inScript(JSON.stringify(report))};`;
+  const code = await bundlePage(script);
+  const values = `window.REPORT = ${inScript(JSON.stringify(data))};`;
   // Functions, because the texts may hold `$&` and the like.
-  return page.replace("/* data */", () => data).replace("/* script */", () => inScript(script));
+  return page.replace("/* data */", () => values).replace("/* script */", () => inScript(code));
+}
+
+export async function renderHtml(report: Report): Promise<string> {
+  return renderPage(report, "report/page.ts");
 }

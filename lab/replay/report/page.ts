@@ -2,53 +2,13 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 // The report page's script: one chart a question, one column an arm.
-import { Chart, type ChartDataset, registerables } from "chart.js";
+import { Chart, type ChartDataset } from "chart.js";
+import { canvasFor, COLORS, fillText, POSSIBLE_COLOR } from "./cards.ts";
 import { measureRows } from "./rows.ts";
 import type { ArmReport, Report } from "./report.ts";
 
-Chart.register(...registerables);
-
-const COLORS = [
-  "#0d9488",
-  "#f97316",
-  "#6366f1",
-  "#ec4899",
-  "#84cc16",
-  "#06b6d4",
-  "#a855f7",
-  "#64748b",
-];
-const POSSIBLE_COLOR = "#94a3b8";
-
 const report = (window as unknown as { REPORT: Report }).REPORT;
 const names = report.arms.map((arm) => arm.policy);
-
-function css(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
-
-Chart.defaults.color = css("--quiet");
-Chart.defaults.borderColor = css("--line");
-Chart.defaults.animation = false;
-Chart.defaults.maintainAspectRatio = false;
-
-/** A card with a title, a line below it and an empty canvas. */
-function canvasFor(title: string, text: string): HTMLCanvasElement {
-  const card = document.createElement("div");
-  card.className = "card";
-  const heading = document.createElement("h2");
-  heading.textContent = title;
-  const note = document.createElement("p");
-  note.className = "quiet";
-  note.textContent = text;
-  const plot = document.createElement("div");
-  plot.className = "plot";
-  const canvas = document.createElement("canvas");
-  plot.append(canvas);
-  card.append(heading, note, plot);
-  document.getElementById("charts")!.append(card);
-  return canvas;
-}
 
 type Series = [name: string, value: (arm: ArmReport) => number, color?: string];
 
@@ -60,12 +20,15 @@ interface BarOptions {
 
 function bars(title: string, text: string, series: Series[], options: BarOptions = {}): void {
   const { stacked = false, logarithmic = false, format = String } = options;
-  const datasets: ChartDataset<"bar", number[]>[] = series.map(([label, value, color], index) => ({
-    label,
-    data: report.arms.map(value),
-    backgroundColor: color ?? COLORS[index % COLORS.length]!,
-    borderRadius: 3,
-  }));
+  const datasets: ChartDataset<"bar", (number | null)[]>[] = series.map(
+    ([label, value, color], index) => ({
+      label,
+      // Without a request there is nothing to show.
+      data: report.arms.map((arm) => (arm.requests === 0 ? null : value(arm))),
+      backgroundColor: color ?? COLORS[index % COLORS.length]!,
+      borderRadius: 3,
+    }),
+  );
   const ticks = { callback: (value: number | string) => format(Number(value)) };
   const y = logarithmic
     ? { type: "logarithmic" as const, ticks }
@@ -167,17 +130,6 @@ function drawCharts(): void {
   ]);
 }
 
-function fillText(): void {
-  const { config, notes } = report;
-  document.getElementById("title")!.textContent = `Replay of ${String(config["trace"])}`;
-  document.getElementById("conditions")!.textContent = Object.entries(config)
-    .map(([name, value]) => `${name.replaceAll("_", " ")} ${String(value)}`)
-    .join(" · ");
-  const list = document.getElementById("notes")!;
-  for (const note of notes)
-    list.append(Object.assign(document.createElement("li"), { textContent: note }));
-}
-
 function fillTable(): void {
   const table = document.getElementById("numbers") as HTMLTableElement;
   const head = table.createTHead().insertRow();
@@ -192,6 +144,9 @@ function fillTable(): void {
   }
 }
 
-fillText();
+const conditions = Object.entries(report.config)
+  .map(([name, value]) => `${name.replaceAll("_", " ")} ${String(value)}`)
+  .join(" · ");
+fillText(`Replay of ${String(report.config["trace"])}`, conditions, report.notes);
 drawCharts();
 fillTable();

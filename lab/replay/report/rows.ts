@@ -2,7 +2,15 @@
 // The rows that tables show: names as in docs/measures.md, values as people read them.
 import type { Measures, TurnRow } from "../measures/measures.ts";
 
-function percent(fraction: number): string {
+const NOTHING = "-";
+
+/** NaN, or `null` after a way through JSON: there was nothing to measure. */
+function isNothing(value: number | null): boolean {
+  return value === null || Number.isNaN(value);
+}
+
+function percent(fraction: number | null): string {
+  if (fraction === null || isNothing(fraction)) return NOTHING;
   return `${(fraction * 100).toFixed(1)} %`;
 }
 
@@ -15,7 +23,18 @@ function seconds(value: number): string {
 }
 
 function times(milliseconds: readonly number[]): string {
+  if (milliseconds.some(isNothing)) return NOTHING;
   return milliseconds.map((value) => seconds(value / 1000)).join(" / ");
+}
+
+function decimals(values: readonly number[], digits: number, unit = ""): string {
+  if (values.some(isNothing)) return NOTHING;
+  return `${values.map((value) => value.toFixed(digits)).join(" / ")}${unit}`;
+}
+
+/** Share of the possible hits that was hit. */
+function shareOf({ requests, hit_rate, hit_possible }: Measures): number {
+  return requests === 0 ? NaN : hit_rate / (hit_possible || 1);
 }
 
 /** A name and how to print it for one arm. */
@@ -25,20 +44,24 @@ const ROWS: Row[] = [
   ["requests (errors)", (arm) => `${count(arm.requests)} (${arm.errors})`],
   ["hit rate", (arm) => percent(arm.hit_rate)],
   ["  possible", (arm) => percent(arm.hit_possible)],
-  ["  share of the possible", (arm) => percent(arm.hit_rate / (arm.hit_possible || 1))],
+  ["  share of the possible", (arm) => percent(shareOf(arm))],
 ];
 
 const LATER_ROWS: Row[] = [
   ["TTFT p50 / p90 / p99", ({ ttft_ms: t }) => times([t.p50, t.p90, t.p99])],
-  ["TPOT p50 / p99", ({ tpot_ms: t }) => `${t.p50.toFixed(1)} / ${t.p99.toFixed(1)} ms`],
+  ["TPOT p50 / p99", ({ tpot_ms: t }) => decimals([t.p50, t.p99], 1, " ms")],
   ["tokens/s", (arm) => count(arm.tps)],
   ["  within the SLO", (arm) => count(arm.tps_slo)],
-  ["JCT mean / p95", ({ jct_s: t }) => times([t.mean * 1000, t.p95 * 1000])],
+  [
+    "JCT mean / p95",
+    ({ jct_s: t }) =>
+      times([t.mean, t.p95].map((value) => (isNothing(value) ? NaN : value * 1000))),
+  ],
   ["jobs (cut off)", (arm) => `${arm.jobs} (${arm.unfinished_jobs})`],
-  ["load max / mean", (arm) => arm.load_max_over_mean.toFixed(2)],
-  ["load CV", (arm) => arm.load_cv.toFixed(2)],
-  ["endpoints per session", (arm) => arm.endpoints_per_session.toFixed(2)],
-  ["turn accuracy", (arm) => (arm.turn_accuracy === null ? "-" : percent(arm.turn_accuracy))],
+  ["load max / mean", (arm) => decimals([arm.load_max_over_mean], 2)],
+  ["load CV", (arm) => decimals([arm.load_cv], 2)],
+  ["endpoints per session", (arm) => decimals([arm.endpoints_per_session], 2)],
+  ["turn accuracy", (arm) => percent(arm.turn_accuracy)],
 ];
 
 function turnRow(arms: readonly Measures[], turn: string): Row {
@@ -46,7 +69,7 @@ function turnRow(arms: readonly Measures[], turn: string): Row {
   const possible = Math.max(...arms.map((arm) => find(arm)?.hit_possible ?? 0));
   const value = (arm: Measures): string => {
     const row = find(arm);
-    return row === undefined ? "-" : percent(row.hit_rate);
+    return row === undefined ? NOTHING : percent(row.hit_rate);
   };
   return [`  turn ${turn} (possible ${percent(possible)})`, value];
 }

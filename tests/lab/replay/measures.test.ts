@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { KnownPrefixes } from "../../../lab/replay/measures/known-prefixes.ts";
 import { measure } from "../../../lab/replay/measures/measures.ts";
+import { measureRows } from "../../../lab/replay/report/rows.ts";
 import type { ArmRun, CallRecord } from "../../../lab/replay/measures/record.ts";
 import {
   append,
@@ -123,6 +124,23 @@ describe("measures", () => {
     assert.equal(cut.errors, 1);
     assert.equal(cut.jobs, 0);
     assert.equal(cut.unfinished_jobs, 1);
+  });
+
+  it("has no number, null in JSON and a dash in tables, where nothing was measured", () => {
+    const failed = record({ error: "status 503", seenTurn: 1 });
+    const none = measure(runOf([failed], { finishedSessions: new Set() }));
+    const json = JSON.parse(JSON.stringify(none)) as typeof none;
+    assert.equal(json.hit_rate, null);
+    assert.equal(json.turn_accuracy, null);
+    assert.equal(json.makespan_s, null);
+    assert.equal(json.load_max_over_mean, null);
+    assert.deepEqual(new Set(Object.values({ ...json.jct_s, ...json.ttft_ms })), new Set([null]));
+    for (const arm of [none, json]) {
+      for (const [name, value] of measureRows([arm])) {
+        const counts = ["requests (errors)", "tokens/s", "  within the SLO", "jobs (cut off)"];
+        if (!counts.includes(name)) assert.equal(value(arm), "-", name);
+      }
+    }
   });
 
   it("compares seen turns with the truth and finds homes that were none", () => {
