@@ -11,15 +11,27 @@ export function shippedTrace(name: "airline" | "coding-agent"): string {
 }
 
 function readText(path: string): string {
-  const bytes = readFileSync(path);
-  if (path.endsWith(".br")) return brotliDecompressSync(bytes).toString("utf8");
-  if (path.endsWith(".gz")) return gunzipSync(bytes).toString("utf8");
-  return bytes.toString("utf8");
+  try {
+    const bytes = readFileSync(path);
+    if (path.endsWith(".br")) return brotliDecompressSync(bytes).toString("utf8");
+    if (path.endsWith(".gz")) return gunzipSync(bytes).toString("utf8");
+    return bytes.toString("utf8");
+  } catch (fault) {
+    const why = fault instanceof Error ? fault.message : String(fault);
+    throw new Failure(`${path}: cannot be read: ${why}`);
+  }
+}
+
+/** @throws Error unless the line is a JSON object */
+function parseRow<T>(line: string): T {
+  const row: unknown = JSON.parse(line);
+  if (typeof row !== "object" || row === null || Array.isArray(row)) throw new Error("not a row");
+  return row as T;
 }
 
 /**
  * All lines of a JSON-lines file (`.br` and `.gz` are unpacked).
- * @throws Failure naming the file, and the line that is not JSON
+ * @throws Failure naming the file, and the line that is not a JSON object; or why it cannot be read
  */
 export function readJsonLines<T>(path: string): T[] {
   if (!existsSync(path)) throw new Failure(`${path}: no such file`);
@@ -29,9 +41,9 @@ export function readJsonLines<T>(path: string): T[] {
     .forEach((line, index) => {
       if (line.trim() === "") return;
       try {
-        rows.push(JSON.parse(line) as T);
+        rows.push(parseRow<T>(line));
       } catch {
-        throw new Failure(`${path}: line ${index + 1} is not JSON`);
+        throw new Failure(`${path}: line ${index + 1} is not a JSON object`);
       }
     });
   return rows;

@@ -150,6 +150,20 @@ function linkedRows(rows: readonly object[], file: string): LinkedRow[] {
   );
 }
 
+/** Rows that lack a field of their format are the user's fault, not the program's. */
+function rowsOf(file: string): LinkedRow[] {
+  const rows = readJsonLines<object>(file);
+  try {
+    const linked = linkedRows(rows, file);
+    const isWhole = ({ timeMs, inputTokens, outputTokens, blocks }: LinkedRow): boolean =>
+      [timeMs, inputTokens, outputTokens].every(Number.isFinite) && Array.isArray(blocks);
+    if (linked.every(isWhole)) return linked;
+  } catch (fault) {
+    if (!(fault instanceof TypeError)) throw fault;
+  }
+  throw new Failure(`${file}: not every row has the fields of the first row's format`);
+}
+
 /**
  * A workload from a user's file.
  * @throws Failure for a missing file, broken JSON, or an unknown format
@@ -158,7 +172,7 @@ export function traceFileSource(
   file: string,
   options: { seed: number; gapCapMs: number },
 ): SessionSource {
-  const rows = linkedRows(readJsonLines<object>(file), file);
+  const rows = rowsOf(file);
   const byTime = sortedByTime(rows);
   return linkedSource(basename(file).replace(/\..*$/, ""), byTime, options);
 }

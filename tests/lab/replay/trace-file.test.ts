@@ -113,8 +113,15 @@ describe("trace files", () => {
       );
     };
     fails("odd.jsonl", '{"a":1}\n', /odd\.jsonl: unknown format/);
-    fails("broken.jsonl", '{"hash_ids":[1]}\n{', /broken\.jsonl: line 2 is not JSON/);
+    fails("broken.jsonl", '{"hash_ids":[1]}\n{', /broken\.jsonl: line 2 is not a JSON object/);
     fails("empty.jsonl", "", /empty\.jsonl: no rows/);
+    fails("null.jsonl", "null\n", /null\.jsonl: line 1 is not a JSON object/);
+    fails("plain.br", "no brotli", /plain\.br: cannot be read/);
+    fails("part.jsonl", '{"hash_ids":[1]}\n{}\n', /part\.jsonl: not every row has the fields/);
+    assert.throws(
+      () => workloadNamed(folder, OPTIONS),
+      (error: unknown) => error instanceof Failure && /cannot be read/.test(error.message),
+    );
     assert.throws(
       () => workloadNamed("nothing", OPTIONS),
       /neither a file nor one of coding-agent/,
