@@ -3,12 +3,13 @@
 import { Command, CommanderError } from "commander";
 import { addMockGpuFlags, type MockGpuFlags } from "../lab/mock-gpu/flags.ts";
 import type { BenchCostOptions } from "./commands/bench-cost.ts";
-import type { ReplayOptions } from "./commands/replay.ts";
+import type { ShapesOptions } from "./commands/mock-gpu-shapes.ts";
 import type { StartOptions } from "./commands/start.ts";
 import type { FuzzOptions } from "./commands/fuzz.ts";
 import type { InitOptions } from "./commands/init.ts";
 import { Failure } from "./failure.ts";
 import { version } from "./packaging/version.ts";
+import { addReplayFlags, type ReplayFlags } from "./replay-flags.ts";
 
 /** A repeatable option: every use adds a value. */
 function collect(value: string, earlier: string[]): string[] {
@@ -179,43 +180,24 @@ function addLabCommands(cli: Command): void {
       await start(options);
     });
 
+  addReplayFlags(
+    cli
+      .command("replay")
+      .description(
+        "replay a workload against several policies, on a real Envoy or in virtual time",
+      ),
+  ).action(async (flags: ReplayFlags) => {
+    const { replay } = await import("./commands/replay.ts");
+    await replay(flags);
+  });
+
   cli
-    .command("replay")
-    .description("replay a workload against several policies, on a real Envoy or in virtual time")
-    .option("--trace <name|file>", "workload", "coding-agent")
-    .option("--driver <name>", "envoy (real, time-scaled) or virtual", "virtual")
-    .option("--policies <list>", "arms, separated by commas", "priced,sticky,least-request")
-    .option("--endpoints <n>", "endpoints", "8")
-    .option("--sessions <n>", "closed loop: sessions at any time (default 100)")
-    .option("--rate <r>", "open loop: new sessions per second")
-    .option("--minutes <m>", "simulated minutes; the first third is warm-up", "15")
-    .option("--preset <name>", "GPU and model", "30b-a3b-h20")
-    .option("--kv-tokens <n>", "KV cache of one endpoint in tokens (default: the preset's)")
-    .option(
-      "--global-gbps <g>",
-      "bandwidth of a global KV tier in GB/s for the fleet, 0 = none",
-      "0",
-    )
-    .option("--global-tokens <n>", "size of the global tier in tokens for the fleet")
-    .option("--block-tokens <n>", "tokens per KV block (default 64 in virtual time, 16 on Envoy)")
-    .option("--bytes-per-token <b>", "body bytes per token in virtual time", "0.5")
-    .option("--token-scale <s>", "factor on the trace's token counts", "1")
-    .option(
-      "--starts <kind>",
-      "sessions of the coding-agent trace: genuine, resumed, all",
-      "genuine",
-    )
-    .option("--speedup <s>", "simulated seconds per second on a real Envoy", "10")
-    .option("--pd <p:d>", "a disaggregated fleet: endpoints that prefill, and engines that decode")
-    .option("--url <url>", "attach to a running gateway (the demo's agents, one arm)")
-    .option("--seeds <n>", "repeat with this many seeds and report the means", "1")
-    .option("--gateways <n>", "gateways that share nothing, in virtual time", "1")
-    .option("--seed <n>", "seed of everything random", "1")
-    .option("--json <file>", "write configuration and all measures to a file")
-    .option("--html <file>", "write a page with charts")
-    .action(async (options: ReplayOptions) => {
-      const { replay } = await import("./commands/replay.ts");
-      await replay(options);
+    .command("mock-gpu:shapes")
+    .description("draw how the mock GPU answers load, memory and placement, on one page")
+    .requiredOption("--html <file>", "page to write")
+    .action(async (options: ShapesOptions) => {
+      const { shapesCommand } = await import("./commands/mock-gpu-shapes.ts");
+      await shapesCommand(options);
     });
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bench:cost command.
-import { writeFileSync } from "node:fs";
 import { benchCost, type CostReport } from "../../lab/bench/cost.ts";
 import { printCost } from "../../lab/bench/cost-text.ts";
 import { benchFlatness, type FlatRow } from "../../lab/bench/host-flatness.ts";
 import { benchReader, type SpeedRow } from "../../lab/bench/reader-speed.ts";
 import { buildFilter } from "../build.ts";
 import { Failure } from "../failure.ts";
+import { requireWritable, writeJson } from "../output-file.ts";
 
 export interface BenchCostOptions {
   json?: string;
@@ -24,6 +24,7 @@ const QUICK = { sizes: [2_000, 100_000, 1_000_000], rounds: 8 };
 export async function benchCostCommand(options: BenchCostOptions): Promise<void> {
   if (process.platform !== "linux")
     throw new Failure("bench:cost reads CPU times from Linux's /proc");
+  requireWritable("json", options.json);
   const progress = (line: string): void => void process.stderr.write(`${line} ...\n`);
   const cost = await benchCost({ ...(options.quick ? QUICK : {}), progress });
   progress("many streams, sessions, turns and endpoints");
@@ -31,7 +32,6 @@ export async function benchCostCommand(options: BenchCostOptions): Promise<void>
   progress("the request reader");
   const reader = await benchReader();
   const report: FullCostReport = { ...cost, flat, reader };
-  if (options.json !== undefined)
-    writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+  if (options.json !== undefined) writeJson("json", options.json, report);
   console.log(printCost(cost, flat, reader));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `replay --url`: the demo's agents against a gateway that somebody else runs, with one column in the table.
-import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { demoPlan } from "../../lab/replay/demo.ts";
 import type { ReplayPlan } from "../../lab/replay/drivers/driver.ts";
@@ -12,6 +11,7 @@ import { renderTable } from "../../lab/replay/report/table.ts";
 import { Failure } from "../failure.ts";
 import { interruption } from "../interruption.ts";
 import { number, wholeNumber } from "../numbers.ts";
+import { writeJson } from "../output-file.ts";
 import { ReplayProgress } from "../replay-progress.ts";
 
 export interface AttachedOptions {
@@ -73,7 +73,7 @@ export async function replayAttached(options: AttachedOptions): Promise<void> {
   if (options.json !== undefined) {
     const config = { driver: "envoy", trace: "demo", url, seed: plan.seed, speedup };
     const report: Report = { config, notes: [], arms: [result] };
-    writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+    writeJson("json", options.json, report);
   }
   if (result.requests === 0) throw new Failure(`${url}: no request was answered`);
 }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `replay`: a workload against several policies, on a real Envoy or in virtual time, with one table at the end.
-import { writeFileSync } from "node:fs";
 import type { Driver, FleetPlan } from "../../lab/replay/drivers/driver.ts";
 import { EnvoyDriver } from "../../lab/replay/drivers/envoy/envoy-driver.ts";
-import { FILTER_POLICIES, VirtualDriver } from "../../lab/replay/drivers/virtual/virtual-driver.ts";
+import { envoyArm } from "../../lab/replay/drivers/envoy/arms.ts";
+import {
+  FILTER_POLICIES,
+  requireVirtualArm,
+  VirtualDriver,
+} from "../../lab/replay/drivers/virtual/virtual-driver.ts";
 import { type Measures, measure } from "../../lab/replay/measures/measures.ts";
+import type { ArmRun } from "../../lab/replay/measures/record.ts";
 import { buildPlan, type LoadPlan } from "../../lab/replay/plan.ts";
 import { renderHtml } from "../../lab/replay/report/html.ts";
 import {
@@ -23,36 +28,10 @@ import { buildFilter } from "../build.ts";
 import { Failure } from "../failure.ts";
 import { interruption } from "../interruption.ts";
 import { number, wholeNumber } from "../numbers.ts";
+import { requireWritable, writeJson, writeOutput } from "../output-file.ts";
+import { type ReplayFlags, type ReplayOptions, withDefaults } from "../replay-flags.ts";
 import { ReplayProgress } from "../replay-progress.ts";
 import { replayAttached } from "./replay-attached.ts";
-
-/** Flags as commander hands them over. */
-export interface ReplayOptions {
-  trace: string;
-  driver: string;
-  policies: string;
-  endpoints: string;
-  sessions?: string;
-  rate?: string;
-  minutes: string;
-  preset: string;
-  kvTokens?: string;
-  globalGbps: string;
-  globalTokens?: string;
-  blockTokens?: string;
-  bytesPerToken: string;
-  tokenScale: string;
-  starts: string;
-  speedup: string;
-  pd?: string;
-  /** A running gateway; nothing else is started then. */
-  url?: string;
-  gateways: string;
-  seeds: string;
-  seed: string;
-  json?: string;
-  html?: string;
-}
 
 const DEFAULT_SESSIONS = "100";
 /** A global tier holds eight times the fleet's own caches unless said otherwise. */
@@ -66,15 +45,14 @@ function oneOf<T extends string>(flag: string, value: string, allowed: readonly 
 }
 
 /** `--pd 4:8`: four endpoints that prefill and eight that decode; otherwise `--endpoints` that do both. */
-function poolsOf(
-  options: ReplayOptions,
-  driver: "envoy" | "virtual",
-): Pick<FleetPlan, "endpoints" | "decodeEndpoints"> {
+function poolsOf(options: ReplayOptions): Pick<FleetPlan, "endpoints" | "decodeEndpoints"> {
   if (options.pd === undefined) {
     return { endpoints: wholeNumber("endpoints", options.endpoints, 1, 1024), decodeEndpoints: 0 };
   }
-  if (driver === "envoy") throw new Failure("--pd: only --driver virtual has pools");
-  const [prefill = "", decode = ""] = options.pd.split(":");
+  const [prefill, decode, ...more] = options.pd.split(":");
+  if (prefill === undefined || decode === undefined || more.length > 0) {
+    throw new Failure(`--pd ${options.pd}: write it as 4:8`);
+  }
   return {
     endpoints: wholeNumber("pd", prefill, 1, 1024),
     decodeEndpoints: wholeNumber("pd", decode, 1, 1024),
@@ -83,7 +61,7 @@ function poolsOf(
 
 function fleetOf(options: ReplayOptions, driver: "envoy" | "virtual"): FleetPlan {
   const preset = oneOf<PresetName>("preset", options.preset, PRESET_NAMES);
-  const { endpoints, decodeEndpoints } = poolsOf(options, driver);
+  const { endpoints, decodeEndpoints } = poolsOf(options);
   const kvTokens = wholeNumber(
     "kv-tokens",
     options.kvTokens ?? String(PRESETS[preset].kvTokens),
@@ -123,19 +101,28 @@ function sourceOf(options: ReplayOptions, seed: number): SessionSource {
 }
 
 async function driverOf(name: "envoy" | "virtual", options: ReplayOptions): Promise<Driver> {
+  const speedup = number("speedup", options.speedup, 0.01);
+  const bytesPerToken = number("bytes-per-token", options.bytesPerToken, 0.05);
+  const gateways = wholeNumber("gateways", options.gateways, 1, 64);
   const wasm = await buildFilter();
-  if (name === "envoy")
-    return new EnvoyDriver({ speedup: number("speedup", options.speedup, 0.01) });
-  return new VirtualDriver({
-    wasm,
-    bytesPerToken: number("bytes-per-token", options.bytesPerToken, 0.05),
-    workers: 2,
-    gateways: wholeNumber("gateways", options.gateways, 1, 64),
-  });
+  return name === "envoy"
+    ? new EnvoyDriver({ speedup })
+    : new VirtualDriver({ wasm, bytesPerToken, workers: 2, gateways });
 }
 
 function say(message: string): void {
   process.stderr.write(`${message}\n`);
+}
+
+/** @throws Failure when nothing of an arm can be measured */
+function requireSuccess({ arm, records }: ArmRun, { requests }: Measures): void {
+  if (requests > 0) return;
+  const error = records.find((record) => record.error !== null)?.error;
+  const why =
+    error === undefined
+      ? `${records.length} calls began, none of them after the warm-up`
+      : `the first error: ${error}`;
+  throw new Failure(`policy ${arm}: no request succeeded (${why})`);
 }
 
 /** One arm with one seed. */
@@ -155,7 +142,9 @@ async function playArm(
   const seconds = (performance.now() - startedAt) / 1000;
   const speed = driver.speed?.() ?? "";
   say(`${arm}, seed ${seed}: ${run.records.length} calls in ${seconds.toFixed(1)} s${speed}`);
-  return measure(run);
+  const measures = measure(run);
+  requireSuccess(run, measures);
+  return measures;
 }
 
 interface Setup {
@@ -198,10 +187,25 @@ function notesOf(source: SessionSource, fleet: FleetPlan, arms: readonly ArmRepo
   ];
 }
 
-export async function replay(options: ReplayOptions): Promise<void> {
+/** @throws Failure for a name that this driver does not play, or a name twice */
+function armsOf(options: ReplayOptions, driver: "envoy" | "virtual"): string[] {
+  const arms = options.policies.split(",").map((name) => name.trim());
+  for (const [index, arm] of arms.entries()) {
+    if (arms.indexOf(arm) < index) throw new Failure(`--policies: ${arm} is there twice`);
+    if (driver === "envoy") envoyArm(arm);
+    else requireVirtualArm(arm);
+  }
+  return arms;
+}
+
+/** Everything that can be wrong about the flags is said before anything runs. */
+export async function replay(flags: ReplayFlags): Promise<void> {
+  const options = withDefaults(flags);
+  requireWritable("json", options.json);
+  requireWritable("html", options.html);
   if (options.url !== undefined) return replayAttached({ ...options, url: options.url });
   const driverName = oneOf("driver", options.driver, ["envoy", "virtual"] as const);
-  const arms = options.policies.split(",").map((name) => name.trim());
+  const arms = armsOf(options, driverName);
   const firstSeed = wholeNumber("seed", options.seed, 0);
   const seedCount = wholeNumber("seeds", options.seeds, 1, 100);
   const seeds = Array.from({ length: seedCount }, (_, index) => firstSeed + index);
@@ -219,8 +223,6 @@ export async function replay(options: ReplayOptions): Promise<void> {
   console.log(renderTable(`${source.name}, ${fleet.endpoints} endpoints`, reports));
   for (const note of notes) console.log(note);
   const report: Report = { config: snakeCase(config), notes, arms: reports };
-  if (options.json !== undefined) {
-    writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
-  }
-  if (options.html !== undefined) writeFileSync(options.html, await renderHtml(report));
+  if (options.json !== undefined) writeJson("json", options.json, report);
+  if (options.html !== undefined) writeOutput("html", options.html, await renderHtml(report));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `start`: the filter in a real Envoy beside the same fleet without it, with a live page and a closing table.
-import { writeFileSync } from "node:fs";
 import { findEnvoy } from "../../envoy/launcher.ts";
 import { DEMO_SPEEDUP, demoPlan } from "../../lab/replay/demo.ts";
 import type { ReplayPlan } from "../../lab/replay/drivers/driver.ts";
@@ -11,8 +10,10 @@ import { type Measures, measure } from "../../lab/replay/measures/measures.ts";
 import { type Report, snakeCase } from "../../lab/replay/report/report.ts";
 import { renderTable } from "../../lab/replay/report/table.ts";
 import { buildFilter } from "../build.ts";
+import { Failure } from "../failure.ts";
 import { interruption } from "../interruption.ts";
 import { wholeNumber } from "../numbers.ts";
+import { requireWritable, writeJson } from "../output-file.ts";
 
 export interface StartOptions {
   endpoints: string;
@@ -118,6 +119,7 @@ export async function start(options: StartOptions): Promise<void> {
     seed: wholeNumber("seed", options.seed, 0, 2 ** 31),
   });
   const port = wholeNumber("port", options.port, 0, 65_535);
+  requireWritable("json", options.json);
   const stop = interruption();
   await buildFilter();
   await findEnvoy();
@@ -143,8 +145,10 @@ export async function start(options: StartOptions): Promise<void> {
         kvTokens,
       };
       const report: Report = { config: snakeCase(config), notes: facts, arms: results };
-      writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+      writeJson("json", options.json, report);
     }
+    const silent = results.find(({ requests }) => requests === 0);
+    if (silent !== undefined) throw new Failure(`${silent.policy}: no request succeeded`);
     if (options.keep && page !== null) {
       say(`the page stays at ${page.url} until Ctrl-C`);
       await stop.wait;

@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // The replay command: JSON with the defined names, a page that needs nothing from elsewhere, faults in one line.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { type ReplayOptions, replay } from "../../../cli/commands/replay.ts";
+import { replay } from "../../../cli/commands/replay.ts";
 import { Failure } from "../../../cli/failure.ts";
 import { fromRoot } from "../../../cli/paths.ts";
+import type { ReplayFlags } from "../../../cli/replay-flags.ts";
 import type { Report } from "../../../lab/replay/report/report.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smetric-replay-"));
 after(() => rmSync(folder, { recursive: true }));
 
-const OPTIONS: ReplayOptions = {
-  ...{ trace: "bfcl", driver: "virtual", policies: "sticky,least-request", endpoints: "2" },
-  ...{ sessions: "8", minutes: "2", preset: "30b-a3b-h20", globalGbps: "0" },
-  ...{ bytesPerToken: "0.5", tokenScale: "1", starts: "genuine", speedup: "10" },
-  ...{ gateways: "1", seed: "1", seeds: "2" },
+const OPTIONS: ReplayFlags = {
+  ...{ trace: "bfcl", policies: "sticky,least-request", endpoints: "2" },
+  ...{ sessions: "8", minutes: "2", seeds: "2" },
 };
+
+/** Every change of the flags is refused with its message, and nothing is written. */
+async function refuses(faults: [Partial<ReplayFlags>, RegExp][]): Promise<void> {
+  for (const [change, message] of faults) {
+    await assert.rejects(replay({ ...OPTIONS, seeds: "1", ...change }), (error: unknown) => {
+      assert.ok(error instanceof Failure, String(error));
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+}
 
 describe("the replay command", () => {
   it("writes every arm with the defined names, the mean first and each seed below it", async () => {
@@ -46,20 +56,54 @@ describe("the replay command", () => {
   });
 
   it("names what is wrong and what is allowed", async () => {
-    const faults: [Partial<ReplayOptions>, RegExp][] = [
+    await refuses([
       [{ policies: "fast" }, /policy fast: allowed in virtual time are priced/],
+      [{ policies: "sticky,bogus" }, /policy bogus: allowed in virtual time are priced/],
+      [{ policies: "sticky,constructor" }, /policy constructor: allowed/],
+      [{ policies: "sticky,p2c", driver: "envoy" }, /policy p2c: a real Envoy plays filter/],
+      [{ policies: "sticky,sticky" }, /--policies: sticky is there twice/],
+      [{ policies: "linear:7" }, /policy linear:7: linear takes one number from 0 to 1/],
+      [{ policies: "linear:0.5:9" }, /policy linear:0.5:9: linear takes one number/],
+      [{ policies: "cache-first:1" }, /policy cache-first:1: cache-first takes no parameter/],
       [{ driver: "real" }, /--driver real: allowed are envoy, virtual/],
       [{ endpoints: "0" }, /--endpoints 0: a whole number from 1 to 1024/],
       [{ rate: "1" }, /either --sessions or --rate/],
-      [{ driver: "envoy", pd: "2:2" }, /--pd: only --driver virtual/],
+      [{ endpoints: undefined, pd: "4" }, /--pd 4: write it as 4:8/],
+      [{ endpoints: undefined, pd: "2:2:9" }, /--pd 2:2:9: write it as 4:8/],
       [{ preset: "h100" }, /--preset h100: allowed are 8b-h100/],
-      [{ url: "localhost" }, /--url localhost: an address like/],
-    ];
-    for (const [change, message] of faults) {
-      await assert.rejects(
-        replay({ ...OPTIONS, seeds: "1", ...change }),
-        (error: unknown) => error instanceof Failure && message.test(error.message),
-      );
-    }
+    ]);
+    await assert.rejects(replay({ url: "localhost" }), /--url localhost: an address like/);
+  });
+
+  it("refuses by its name a flag that would have no effect", async () => {
+    await refuses([
+      [{ driver: "envoy", pd: "2:2" }, /--pd: only --driver virtual/],
+      [{ driver: "envoy", gateways: "3" }, /--gateways: only --driver virtual/],
+      [{ driver: "envoy", bytesPerToken: "1" }, /--bytes-per-token: only --driver virtual/],
+      [{ speedup: "20" }, /--speedup: only --driver envoy/],
+      [{ pd: "2:2" }, /--endpoints: --pd gives the endpoints/],
+      [{ globalTokens: "1000" }, /--global-tokens: give --global-gbps as well/],
+      [{ tokenScale: "2" }, /--token-scale: only the coding-agent trace/],
+      [{ starts: "all" }, /--starts: only the coding-agent trace/],
+      [{ url: "http://127.0.0.1:1" }, /--trace: means nothing with --url/],
+    ]);
+  });
+
+  it("finds out before anything runs that a result cannot be written", async () => {
+    await refuses([
+      [
+        { json: join(folder, "no", "x.json") },
+        /--json .*x\.json: cannot be written: there is no folder/,
+      ],
+      [{ html: folder }, /--html .*: cannot be written: it is a folder/],
+    ]);
+  });
+
+  it("fails with one line when no request succeeds", async () => {
+    const json = join(folder, "nothing.json");
+    await refuses([
+      [{ kvTokens: "100", json }, /policy sticky: no request succeeded \(the first error: /],
+    ]);
+    assert.ok(!existsSync(json));
   });
 });

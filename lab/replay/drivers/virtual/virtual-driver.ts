@@ -36,6 +36,18 @@ export const FILTER_POLICIES: readonly string[] = [
   "agentix",
 ];
 
+/** @throws Failure for a name that virtual time does not play, or a parameter that it does not take */
+export function requireVirtualArm(arm: string): void {
+  if (Object.hasOwn(STOCK_POLICIES, arm) || FILTER_POLICIES.includes(arm)) return;
+  const { cost } = Object.values(PRESETS)[0]!;
+  if (publishedNamed(arm, cost) === null) throw unknownArm(arm);
+}
+
+function unknownArm(arm: string): Failure {
+  const names = [...FILTER_POLICIES, ...BASELINE_NAMES];
+  return new Failure(`policy ${arm}: allowed in virtual time are ${names.join(", ")}`);
+}
+
 /** Events between two looks at signals and timers. */
 const EVENTS_PER_TURN = 20_000;
 
@@ -95,7 +107,6 @@ export class VirtualDriver implements Driver {
     }
     const published = publishedNamed(arm, PRESETS[preset].cost);
     if (published !== null) return new BaselineGateway(published, endpoints, draws);
-    const names = [...FILTER_POLICIES, ...BASELINE_NAMES];
-    throw new Failure(`policy ${arm}: allowed in virtual time are ${names.join(", ")}`);
+    throw unknownArm(arm);
   }
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that commands write their results to: refused before the work begins, and with one clear line.
+import { accessSync, constants, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { Failure } from "./failure.ts";
+
+function reasonOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault);
+}
+
+/**
+ * Makes sure, before the work begins, that its result can be written; writes nothing.
+ * @param flag the flag that names the file, without dashes
+ * @throws Failure when the folder is missing, or folder or file are not writable
+ */
+export function requireWritable(flag: string, path: string | undefined): void {
+  if (path === undefined) return;
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory()) throw new Error("it is a folder");
+    if (found === undefined) {
+      const folder = dirname(path);
+      if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+        throw new Error(`there is no folder ${folder}`);
+      }
+      accessSync(folder, constants.W_OK | constants.X_OK);
+    } else accessSync(path, constants.W_OK);
+  } catch (fault) {
+    throw new Failure(`--${flag} ${path}: cannot be written: ${reasonOf(fault)}`);
+  }
+}
+
+/** @throws Failure when the file cannot be written after all */
+export function writeOutput(flag: string, path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (fault) {
+    throw new Failure(`--${flag} ${path}: cannot be written: ${reasonOf(fault)}`);
+  }
+}
+
+/** Writes a value as indented JSON. @throws Failure when the file cannot be written after all */
+export function writeJson(flag: string, path: string, value: unknown): void {
+  writeOutput(flag, path, `${JSON.stringify(value, null, 2)}\n`);
+}

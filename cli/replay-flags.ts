@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of `smetric-envoy replay`: defaults, and which of them mean nothing beside which others.
+import type { Command } from "commander";
+import { Failure } from "./failure.ts";
+
+/** What is given on the command line; `undefined` where the user says nothing. */
+export interface ReplayFlags {
+  trace?: string;
+  driver?: string;
+  policies?: string;
+  endpoints?: string;
+  sessions?: string;
+  rate?: string;
+  minutes?: string;
+  preset?: string;
+  kvTokens?: string;
+  globalGbps?: string;
+  globalTokens?: string;
+  blockTokens?: string;
+  bytesPerToken?: string;
+  tokenScale?: string;
+  starts?: string;
+  speedup?: string;
+  pd?: string;
+  /** A running gateway; nothing else is started then. */
+  url?: string;
+  gateways?: string;
+  seeds?: string;
+  seed?: string;
+  json?: string;
+  html?: string;
+}
+
+/** Kept out of commander, which does not tell a default from what the user gave. */
+const DEFAULTS = {
+  trace: "coding-agent",
+  driver: "virtual",
+  policies: "priced,sticky,least-request",
+  endpoints: "8",
+  minutes: "15",
+  preset: "30b-a3b-h20",
+  globalGbps: "0",
+  bytesPerToken: "0.5",
+  tokenScale: "1",
+  starts: "genuine",
+  speedup: "10",
+  gateways: "1",
+  seeds: "1",
+  seed: "1",
+};
+
+/** Flags with their defaults filled in. */
+export type ReplayOptions = ReplayFlags & typeof DEFAULTS;
+
+type Flag = keyof ReplayFlags;
+
+/** What an attached gateway leaves to choose. */
+const ATTACHED: Flag[] = ["url", "sessions", "speedup", "seed", "json"];
+
+function nameOf(flag: string): string {
+  return flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** Flags that have no effect in this combination, each with the reason. */
+function ignoredFlags(given: ReplayFlags, options: ReplayOptions): [Flag, string][] {
+  if (given.url !== undefined) {
+    const others = (Object.keys(given) as Flag[]).filter((flag) => !ATTACHED.includes(flag));
+    return others.map((flag) => [flag, "means nothing with --url, the gateway is given"]);
+  }
+  const onVirtual = "only --driver virtual has it";
+  const onTrace = "only the coding-agent trace has it";
+  const ignored: [Flag, string, boolean][] = [
+    ["gateways", onVirtual, options.driver === "envoy"],
+    ["bytesPerToken", onVirtual, options.driver === "envoy"],
+    ["pd", onVirtual, options.driver === "envoy"],
+    ["speedup", "only --driver envoy has it", options.driver === "virtual"],
+    ["endpoints", "--pd gives the endpoints", given.pd !== undefined],
+    ["globalTokens", "give --global-gbps as well", !(Number(options.globalGbps) > 0)],
+    ["tokenScale", onTrace, !options.trace.split("+").includes("coding-agent")],
+    ["starts", onTrace, !options.trace.split("+").includes("coding-agent")],
+  ];
+  return ignored
+    .filter(([flag, , isIgnored]) => isIgnored && given[flag] !== undefined)
+    .map(([flag, why]) => [flag, why]);
+}
+
+/**
+ * Fills in the defaults.
+ * @throws Failure naming a flag that would have no effect
+ */
+export function withDefaults(flags: ReplayFlags): ReplayOptions {
+  const entries = Object.entries(flags).filter(([, value]) => value !== undefined);
+  const given = Object.fromEntries(entries) as ReplayFlags;
+  const options: ReplayOptions = { ...DEFAULTS, ...given };
+  const [ignored] = ignoredFlags(given, options);
+  if (ignored !== undefined) throw new Failure(`--${nameOf(ignored[0])}: ${ignored[1]}`);
+  return options;
+}
+
+function add(command: Command, flag: keyof typeof DEFAULTS, argument: string, text: string): void {
+  const said = `${text} (default: ${DEFAULTS[flag]})`;
+  command.option(`--${nameOf(flag)} ${argument}`, said);
+}
+
+function addLoadFlags(command: Command): void {
+  add(command, "trace", "<name|file>", "workload");
+  add(command, "driver", "<name>", "envoy (real, time-scaled) or virtual");
+  add(command, "policies", "<list>", "arms, separated by commas");
+  command
+    .option("--sessions <n>", "closed loop: sessions at any time (default: 100)")
+    .option("--rate <r>", "open loop: new sessions per second");
+  add(command, "minutes", "<m>", "simulated minutes; the first third is warm-up");
+  add(command, "tokenScale", "<s>", "factor on the coding-agent trace's token counts");
+  add(command, "starts", "<kind>", "sessions of the coding-agent trace: genuine, resumed, all");
+}
+
+function addFleetFlags(command: Command): void {
+  add(command, "endpoints", "<n>", "endpoints");
+  add(command, "preset", "<name>", "GPU and model");
+  command.option(
+    "--kv-tokens <n>",
+    "KV cache of one endpoint in tokens (default: that of the preset)",
+  );
+  add(
+    command,
+    "globalGbps",
+    "<g>",
+    "bandwidth of a global KV tier in GB/s for the fleet, 0 for none",
+  );
+  command
+    .option("--global-tokens <n>", "size of the global tier in tokens for the fleet")
+    .option("--block-tokens <n>", "tokens per KV block (default: 64 in virtual time, 16 on Envoy)")
+    .option(
+      "--pd <p:d>",
+      "in virtual time, a disaggregated fleet: endpoints that prefill, and engines that decode",
+    );
+  add(command, "gateways", "<n>", "in virtual time, gateways that share nothing");
+}
+
+/** Declares the flags. */
+export function addReplayFlags(command: Command): Command {
+  addLoadFlags(command);
+  addFleetFlags(command);
+  add(command, "bytesPerToken", "<b>", "in virtual time, body bytes per token");
+  add(command, "speedup", "<s>", "on a real Envoy, simulated seconds per second");
+  command.option("--url <url>", "attach to a running gateway (the demo's agents, one arm)");
+  add(command, "seeds", "<n>", "repeat with this many seeds and report the means");
+  add(command, "seed", "<n>", "seed of everything random");
+  return command
+    .option("--json <file>", "write configuration and all measures to a file")
+    .option("--html <file>", "write a page with charts");
+}
