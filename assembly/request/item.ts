@@ -28,7 +28,8 @@ export class Item {
   /** An item without members other than ids refers to one that the server holds. */
   end(members: i32): void {
     const isUntyped = this.type == Mark.None && this.role == Mark.None;
-    if (isUntyped && members == 0 && this.referenceId != 0) this.type = Mark.ReferenceItem;
+    const saysMore = members != 0 || this.ownId != 0;
+    if (isUntyped && !saysMore && this.referenceId != 0) this.type = Mark.ReferenceItem;
   }
 
   /** Model, System or anything else for the client: the type says so, or for messages the role. */
