@@ -5,7 +5,7 @@ import { readOptions } from "../config/reader";
 import { hashName, hashText } from "../hash/text";
 import { mix } from "../hash/mix";
 import { readConfiguration } from "../host/bodies";
-import { HeaderCursor } from "../host/headers";
+import { HeaderCursor, removeHeader } from "../host/headers";
 import { Landing } from "../host/landing";
 import { logError } from "../host/log";
 import { propertyAddress, propertyPath, propertySize, readProperty } from "../host/properties";
@@ -26,6 +26,7 @@ import { AnswerHead } from "./answer-head";
 import { EnvoySharedStore } from "./envoy-shared-store";
 import { EnvoyStatSink } from "./envoy-stats";
 import { FilterStream } from "./filter-stream";
+import { OWN_PREFIX } from "./header-names";
 import { HeldStreams } from "./held-streams";
 import { ListenerLimits } from "./listener-limits";
 import { RequestHead } from "./request-head";
@@ -167,6 +168,18 @@ export class FilterRoot {
       turnaround.path = PathKind.Chat; // A hint only: the body has the last word.
     }
     return head.encoded ? Outcome.Encoded : Outcome.Conversation;
+  }
+
+  /** Strips from the request's trailers what only the filter may write. */
+  stripTrailers(): void {
+    const router = this.router;
+    const trailers = this.headers;
+    if (router === null || router.observes) return;
+    if (!trailers.read(HeaderMapType.RequestTrailers)) return;
+    while (trailers.next()) {
+      if (!OWN_PREFIX.begins(trailers.nameAddress, trailers.nameSize)) continue;
+      removeHeader(HeaderMapType.RequestTrailers, trailers.nameAddress, trailers.nameSize);
+    }
   }
 
   /**

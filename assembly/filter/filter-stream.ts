@@ -126,6 +126,7 @@ export class FilterStream {
 
   /** With trailers the body callbacks never say that the stream ended. */
   onRequestTrailers(): Action {
+    this.root.stripTrailers();
     const reader = this.reader;
     if (reader !== null) this.endScan(reader);
     return this.waiting || this.refused ? Action.StopIteration : Action.Continue;
@@ -161,9 +162,13 @@ export class FilterStream {
       this.root.meters.noteHeld(-1, 0);
     }
     if (this.decided) this.closeBooks();
-    if (this.root.records)
-      writeRecord(this.turnaround, this.outcome, this.root.rules, this.root.nowMs());
+    if (this.root.records) this.writeRecord();
     this.root.meters.countOutcome(this.outcome);
+  }
+
+  private writeRecord(): void {
+    const answer = this.answer.outcome;
+    writeRecord(this.turnaround, this.outcome, answer, this.root.rules, this.root.nowMs());
   }
 
   private closeBooks(): void {

@@ -8,10 +8,13 @@ import { reasonName } from "../metrics/reason";
 import { dialectName, Request } from "../request/request";
 import { HeaderRules } from "../request/header-rules";
 import { sourceName } from "../request/identity";
+import { NOT_TOLD, Outcome as Answer } from "../response/outcome";
 import { Turnaround } from "./turnaround";
 
 /** Filter state `wasm.smetric_record`: `%FILTER_STATE(wasm.smetric_record:PLAIN)%` in an access log. */
 const STATE_NAME = new HostText("smetric_record");
+
+const NS_PER_MS: u64 = 1_000_000;
 
 /** Each of some twenty concatenations leaves the line so far behind, two bytes a character. */
 const GARBAGE_PER_CHARACTER: u32 = 24;
@@ -23,6 +26,7 @@ const GARBAGE_PER_CHARACTER: u32 = 24;
 export function writeRecord(
   turnaround: Turnaround,
   outcome: Outcome,
+  answer: Answer,
   rules: HeaderRules,
   nowMs: u64,
 ): void {
@@ -38,6 +42,9 @@ export function writeRecord(
   line += ',"prefix_bytes":' + (homes.count > 0 ? homes.seenBytes : 0).toString();
   line += ',"prefix_tokens":' + (homes.count > 0 ? homes.prefixTokens[0] : 0).toString();
   line += ',"prompt_tokens":' + request.promptTokens.toString();
+  line += ',"cached_tokens":' + told(answer.cachedTokens);
+  line += ',"output_tokens":' + told(answer.outputTokens);
+  line += ',"ttft_ms":' + ttftOf(turnaround);
   line += ',"session_key":"' + hex(turnaround.session) + '"';
   line += ',"session_source":"' + sourceName(request.sessionSource, rules) + '"';
   line += ',"decision":"' + reasonName(turnaround.decision.reason) + '"';
@@ -47,6 +54,18 @@ export function writeRecord(
   const bytes = String.UTF8.encode(line);
   noteGarbage(<u32>line.length * GARBAGE_PER_CHARACTER);
   writeFilterState(STATE_NAME, changetype<usize>(bytes), <u32>bytes.byteLength);
+}
+
+/** A count of the engine's `usage`, or null where it told none. */
+function told(tokens: i32): string {
+  return tokens == NOT_TOLD ? "null" : tokens.toString();
+}
+
+/** From the moment Envoy let the request go to the first token of a streamed answer. */
+function ttftOf(turnaround: Turnaround): string {
+  const first = turnaround.firstTokenNs;
+  if (first <= turnaround.sentNs) return "null";
+  return ((first - turnaround.sentNs) / NS_PER_MS).toString();
 }
 
 function boundaryList(request: Request): string {

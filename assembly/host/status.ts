@@ -20,6 +20,7 @@ export const enum Action {
 
 export const enum HeaderMapType {
   Request = 0,
+  RequestTrailers = 1,
   Response = 2,
 }
 
