@@ -175,10 +175,13 @@ export class Options {
   /**
    * Prefill/decode disaggregation where the decode side orchestrates: request header in which
    * the chosen prefill endpoint is named as `ip:port` (llm-d's routing sidecar reads
-   * `x-prefiller-host-port`). Used with `prefill_endpoints`; Envoy itself places the request
-   * among the decode endpoints.
+   * `x-prefiller-host-port`). Needs `prefill_endpoints`; Envoy itself places the request among
+   * the decode endpoints.
    */
   prefillHeader: string = "";
-  /** Addresses (`ip:port`) of the prefill endpoints to choose from. Empty: no disaggregation. */
+  /**
+   * Addresses (`ip:port`) of the prefill endpoints to choose from; needs `prefill_header`.
+   * Empty: no disaggregation.
+   */
   prefillEndpoints: string[] = [];
 }

@@ -2,6 +2,7 @@
 // Reads the plugin's configuration text into options, or says what is wrong with it.
 import { Progress } from "../json/progress";
 import { Scanner } from "../json/scanner";
+import { combinationFault } from "./combinations";
 import { Options } from "./options";
 import { OptionsSink } from "./options-sink";
 
@@ -38,5 +39,5 @@ export function readOptions(start: usize, size: i32, options: Options): string {
   if (sink.fault.length > 0) return sink.fault;
   if (progress == Progress.Malformed) return "the configuration is not valid JSON";
   if (progress == Progress.NeedMore) return "the configuration ends inside its JSON text";
-  return "";
+  return combinationFault(options);
 }

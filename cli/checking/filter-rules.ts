@@ -78,27 +78,9 @@ function checkFilterState(chain: Chain): Finding[] {
   return [error(where, message)];
 }
 
-function checkAdmission({ admission, policy, steering }: CheckedOptions, where: string): Finding[] {
-  if (!admission) return [];
-  const findings: Finding[] = [];
-  if (policy === "least-request") {
-    const message =
-      "admission with policy least-request: sessions are scattered, so no endpoint knows what it holds";
-    findings.push(warning(where, message));
-  }
-  if (steering !== "pin" && steering !== "override-host") {
-    findings.push(error(where, `admission needs steering pin or override-host, not ${steering}`));
-  }
-  return findings;
-}
-
 /** Rules about the filter's own plugin configuration. */
 export function checkPlugin(plugin: Node, options: CheckedOptions, where: string): Finding[] {
-  return [
-    ...checkFlag(plugin, options, where),
-    ...checkFailurePolicy(plugin, where),
-    ...checkAdmission(options, where),
-  ];
+  return [...checkFlag(plugin, options, where), ...checkFailurePolicy(plugin, where)];
 }
 
 /** All rules about filters. */

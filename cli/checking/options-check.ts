@@ -3,11 +3,11 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { closest } from "fastest-levenshtein";
 import { type Field, readSchema } from "../generating/options-schema.ts";
-import { error, type Finding } from "./finding.ts";
+import { error, type Finding, warning } from "./finding.ts";
 import { at, isNode } from "./node.ts";
 
 const { root, fields, groups } = readSchema();
-const validate = new Ajv2020({ allErrors: true }).compile(root);
+const validate = new Ajv2020({ allErrors: true, verbose: true }).compile(root);
 
 /** Values that rules look at, with the defaults filled in. */
 export interface CheckedOptions {
@@ -46,7 +46,20 @@ function show(value: unknown): string {
   return isNode(value) ? "an object" : JSON.stringify(value);
 }
 
+/** The rules about combinations stand in a list of their own. */
+function isCombination({ schemaPath }: ErrorObject): boolean {
+  return schemaPath.startsWith("#/allOf/");
+}
+
+/** Fields that cannot work together; the schema itself carries the filter's words. */
+function describeCombination({ parentSchema }: ErrorObject, configuration: unknown): string {
+  const words = String(parentSchema?.["description"]);
+  const path = words.slice(0, words.indexOf(":"));
+  return words.replace("{value}", show(at(configuration, path)));
+}
+
 function describe(fault: ErrorObject, configuration: unknown): string {
+  if (isCombination(fault)) return describeCombination(fault, configuration);
   const path = pathOf(fault);
   if (fault.keyword === "additionalProperties") {
     const { additionalProperty } = fault.params as { additionalProperty: string };
@@ -65,10 +78,23 @@ function describe(fault: ErrorObject, configuration: unknown): string {
   return `${field.path}: ${shown} is not allowed; ${field.allowed} is`;
 }
 
-/** Faults of a configuration that is already parsed; none when the filter would load it. */
+/** What works, though hardly as it is meant. */
+function checkAdmission(configuration: unknown, where: string): Finding[] {
+  const { admission, policy } = readCheckedOptions(configuration);
+  if (!admission || policy !== "least-request") return [];
+  const message =
+    "admission with policy least-request: sessions are scattered, so no endpoint knows what it holds";
+  return [warning(where, message)];
+}
+
+/** Findings about a configuration that is already parsed; no error when the filter would load it. */
 export function checkOptions(configuration: unknown, where: string): Finding[] {
-  if (validate(configuration)) return [];
-  const messages = (validate.errors ?? []).map((fault) => describe(fault, configuration));
+  if (validate(configuration)) return checkAdmission(configuration, where);
+  const faults = validate.errors ?? [];
+  // Of a combination, only the rule as a whole is told, and not what in it fails.
+  const messages = faults
+    .filter((fault) => !isCombination(fault) || fault.keyword === "if")
+    .map((fault) => describe(fault, configuration));
   return [...new Set(messages)].map((message) => error(where, message));
 }
 

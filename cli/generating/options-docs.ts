@@ -47,6 +47,8 @@ export function writeConfigurationReference(schema: Schema): string {
     `tick_ms: 5 is not allowed; an integer from 10 to 1000 is`,
     "```",
     ``,
+    `Fields that cannot work together are refused in the same way, as admission with a steering that holds nothing.`,
+    ``,
     `At start Envoy then exits, as it does for any bad configuration. On an update it keeps the old filter and`,
     `goes on serving. \`smetric-envoy check\` finds the same faults before Envoy does.`,
     ``,

@@ -23,6 +23,8 @@ export interface SchemaNode {
   pattern?: string;
   /** A secret: never printed. */
   writeOnly?: boolean;
+  /** At the top: combinations of fields that are refused, each with the message in its description. */
+  allOf?: unknown[];
 }
 
 /** What a field holds; `choice` is a string out of a list. */

@@ -140,7 +140,7 @@ const TRAPS: Trap[] = [
   {
     what: "admission that cannot name an endpoint",
     change: (tree) => configure(tree, { steering: "hash", admission: { enabled: true } }),
-    says: /^error: admission needs steering pin or override-host, not hash/,
+    says: /^error: admission.enabled: true is not allowed with steering "hash"; with "pin", "override-host" or a dry_run it is/,
   },
   {
     what: "a listener buffer below the cap",

@@ -47,6 +47,22 @@ test("check says of an unknown or misplaced option what the filter says", () => 
   }
 });
 
+test("check says of fields that cannot work together what the filter says", () => {
+  const combinations = cases.bad.filter(({ says }) => / not allowed with/.test(says));
+  assert.ok(combinations.length > 0);
+  for (const { text, says } of combinations) {
+    const messages = checkText(text).findings.map(({ message }) => message);
+    assert.deepEqual(messages, [says], text);
+  }
+});
+
+test("check warns of admission that the policy takes the sense of", () => {
+  const text = '{"policy":"least-request","admission":{"enabled":true}}';
+  const [finding] = checkText(text).findings;
+  assert.equal(finding?.severity, "warning");
+  load(text);
+});
+
 test("check names the field that the filter names", () => {
   for (const { text, says } of cases.bad) {
     const path = /^([a-z_.]+): /.exec(says)?.[1];
