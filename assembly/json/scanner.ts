@@ -244,6 +244,7 @@ export class Scanner {
       token.text = p;
       token.textBytes = size;
       token.escapes = 0;
+      token.sample.clear();
       countShortWide(token, bytes, size);
       return this.endText(close + 1, end, isKey);
     }

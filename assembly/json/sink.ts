@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a scanner reports, and to whom: the tokens of a JSON document, one call each, in document order.
+import { TokenSample } from "./token-sample";
 
 export enum Container {
   Object = 0,
@@ -32,6 +33,8 @@ export class Token {
   wideCharacters: u32 = 0;
   /** Escapes that its canonical form has: how much of it is code, or JSON in a text. */
   escapes: u32 = 0;
+  /** What a tokenizer would make of a text that is no short plain one: of those, it has looked at no byte. */
+  readonly sample: TokenSample = new TokenSample();
 
   /** Decoded bytes of a key or text, where it was wanted or is short (`textBytes` 0 and `bytes` > 0: not kept). */
   text: usize = 0;

@@ -29,6 +29,7 @@ import {
 } from "./masks";
 import { Progress } from "./progress";
 import { PIECE_BYTES, Sink, Token } from "./sink";
+import { SAMPLE_STRIDE } from "./token-sample";
 
 const VECTOR_BYTES: i32 = 16;
 /** A block may begin anywhere in the first 63 bytes and be followed by one vector and one escape. */
@@ -77,6 +78,7 @@ export class TextReader {
     this.pendingCount = 0;
     this.copying = this.keep = keep;
     this.inPieces = inPieces;
+    this.token.sample.clear();
     v128.store(this.state, emptyBlocks());
     if (keep) this.kept.clear();
   }
@@ -139,6 +141,7 @@ export class TextReader {
       p += BLOCK_BYTES;
     }
     v128.store(this.state, state);
+    this.token.sample.addBlocks(start, p, this.bytes);
     this.bytes += <u32>(p - start);
     this.escaped = escaped;
     this.surplus = surplus;
@@ -272,6 +275,7 @@ export class TextReader {
     const state = absorbBlock(v128.load(this.state), a, b, c, d);
     v128.store(this.state, state);
     if (anyWide(a, b, c, d)) this.countWide(wideMask(a, b, c, d), wideFirstMask(a, b, c, d));
+    if ((this.bytes & (SAMPLE_STRIDE - 1)) == 0) this.token.sample.add(a);
     this.bytes += BLOCK_BYTES;
     this.pendingCount -= BLOCK_BYTES;
     v128.store(pending, v128.load(pending, 64));

@@ -22,14 +22,12 @@ import {
   isItemText,
   isKept,
   isPieced,
+  isPrinted,
   isSingular,
-  mediaTokens,
 } from "./place-rules";
 import { Prompt } from "./prompt";
 import { Tally } from "./tally";
-
-/** Markers and names around a tool call. */
-const CALL_TOKENS: u32 = 10;
+import { CALL_TOKENS, containerTokens, ITEM_TOKENS, mediaTokens } from "./token-costs";
 
 const KEY_ROLE = hashName("role");
 const KEY_CONTENT = hashName("content");
@@ -72,15 +70,15 @@ export class BodySink extends Sink {
 
   begin(kind: Container, token: Token): void {
     const place = this.frames.top.child;
-    if (!this.frames.push(kind)) return;
     const isArray = kind == Container.Array;
+    if (!this.frames.push(kind)) return this.counting.addMark();
     this.open(this.frames.top, containerPlace(place, isArray), isArray);
   }
 
   private open(frame: Frame, place: Place, isArray: bool): void {
     frame.open(place, isArray, isArray ? this.grammarOf(place).elementOf(place) : Place.Ignored);
+    this.counting.extraTokens += containerTokens(place, this.frames.parent.place, isArray);
     if (place == Place.Item) this.item.begin();
-    else if (place == Place.Call) this.counting.extraTokens += CALL_TOKENS;
     else if (place == Place.Part) frame.before.copyFrom(this.counting);
     else if (place == Place.Prompt && !isArray) this.prompt.isBatch = true;
     else if (place == Place.PromptToken) this.prompt.isBatch = true;
@@ -125,7 +123,7 @@ export class BodySink extends Sink {
   }
 
   key(token: Token): void {
-    if (this.frames.isDeep) return this.frames.addDeep(token.hash);
+    if (this.frames.isDeep) return this.frames.addDeepText(token, this.counting);
     const frame = this.frames.top;
     frame.key = token.hash;
     if (frame.isUniform) {
@@ -137,6 +135,7 @@ export class BodySink extends Sink {
     if (frame.place == Place.Top) this.beginField(frame, frame.child, token);
     else this.noteTwice(frame, frame.child);
     const child = frame.child;
+    if (isPrinted(frame.place, child)) this.counting.addPrintedName(token);
     if (isKept(child)) token.wantText = true;
     else if (isPieced(child)) token.wantPieces = true;
     else if (child == Place.Text && this.isSystemPart) this.beginSystemText(token);
@@ -145,7 +144,7 @@ export class BodySink extends Sink {
   }
 
   text(token: Token): void {
-    if (this.frames.isDeep) return this.frames.addDeep(token.hash);
+    if (this.frames.isDeep) return this.frames.addDeepText(token, this.counting);
     const frame = this.frames.top;
     const place = frame.child;
     switch (place) {
@@ -228,14 +227,12 @@ export class BodySink extends Sink {
     const place = frame.child;
     if (place == Place.HeadExtra && !isEmpty) this.head.addExtra(member(frame.key, hash));
     else if (isHashedWhole(place)) frame.give(hash, isEmpty);
+    if (place == Place.Ordered) this.counting.addMark();
   }
 
   /** Rare places of a text. */
   private takeOther(frame: Frame, place: Place, token: Token): void {
-    if (place < Place.Item || place >= Place.Session) {
-      this.fields.takeText(place, token);
-      return;
-    }
+    if (place < Place.Item || place >= Place.Session) return this.fields.takeText(place, token);
     switch (place) {
       case Place.OwnId:
         this.item.ownId = member(frame.key, token.hash);
@@ -368,6 +365,7 @@ export class BodySink extends Sink {
       case Place.Ignored:
         return;
     }
+    this.counting.extraTokens += ITEM_TOKENS;
     this.noteTwice(frame, child);
   }
 

@@ -4,11 +4,10 @@ import { fold } from "../hash/mix";
 import { Boundaries } from "./boundaries";
 import { Boundary, Request } from "./request";
 import { Tally } from "./tally";
+import { ITEM_TOKENS } from "./token-costs";
 
 /** Start of every chain; the tenant is the first thing folded into it. */
 const CHAIN: u64 = 0x6a09e667f3bcc909;
-/** What templates put around an item: markers, role, line breaks. */
-const ITEM_TOKENS: u32 = 5;
 
 export class Conversation {
   /** Items of any author, those of the head included. */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open objects and arrays of a body, innermost on top, in bounded memory.
 import { fold } from "../hash/mix";
+import { Token } from "../json/sink";
 import { Frame } from "./frame";
 import { Place } from "./place";
+import { Tally } from "./tally";
 
 /** Levels with a frame of their own; what lies deeper is hashed as one row of tokens. */
 const MAX_FRAMES: i32 = 32;
@@ -57,6 +59,12 @@ export class FrameStack {
     this.depth--;
     this.top = unchecked(this.frames[this.depth]);
     return true;
+  }
+
+  /** A key or text below the deepest frame. */
+  addDeepText(token: Token, tally: Tally): void {
+    tally.addPrintedName(token);
+    this.addDeep(token.hash);
   }
 
   /** A token below the deepest frame. */

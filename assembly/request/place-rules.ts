@@ -2,27 +2,6 @@
 // Small questions about places, each with one answer for all wire formats.
 import { Place } from "./place";
 
-/** Tokens of a picture, clip or file, whatever its bytes: those of a typical one in open models. */
-const IMAGE_TOKENS: u32 = 1_000;
-const AUDIO_TOKENS: u32 = 500;
-const VIDEO_TOKENS: u32 = 4_000;
-const FILE_TOKENS: u32 = 2_000;
-
-export function mediaTokens(place: Place): u32 {
-  switch (place) {
-    case Place.Image:
-      return IMAGE_TOKENS;
-    case Place.Audio:
-      return AUDIO_TOKENS;
-    case Place.Video:
-      return VIDEO_TOKENS;
-    case Place.File:
-      return FILE_TOKENS;
-    default:
-      return 0;
-  }
-}
-
 /** The place of a container: some places take only one kind, or mean something else as the other. */
 export function containerPlace(place: Place, isArray: bool): Place {
   switch (place) {
@@ -62,6 +41,12 @@ export function isHashedWhole(place: Place): bool {
     default:
       return false;
   }
+}
+
+/** Places at which the key itself is printed for the model: members of tools, and of items that are neither text nor call. */
+export function isPrinted(parent: Place, child: Place): bool {
+  if (parent == Place.Tool) return child != Place.Ignored;
+  return parent == Place.Item && child == Place.Value;
 }
 
 /** Places whose text itself is read, not only its hash. */
