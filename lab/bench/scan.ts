@@ -1,23 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures how fast the request reader goes through agent-shaped bodies, alone, in this process.
 import { agentBody, type Encoding } from "./agent-body.ts";
+import { messagesBody, responsesBody } from "./dialect-bodies.ts";
 import { ReaderModule } from "./reader-module.ts";
 
 /** Time for one size; the best batch counts, because other load only ever makes a batch slower. */
 const MEASURE_MS = 700;
 const BATCH_BYTES = 2_000_000;
 
-const CASES: { name: string; bytes: number; encoding: Encoding }[] = [
-  { name: "code", bytes: 2_000, encoding: "code" },
-  { name: "code", bytes: 16_000, encoding: "code" },
-  { name: "code", bytes: 100_000, encoding: "code" },
-  { name: "code", bytes: 220_000, encoding: "code" },
-  { name: "code", bytes: 1_000_000, encoding: "code" },
-  { name: "code", bytes: 6_000_000, encoding: "code" },
-  { name: "korean", bytes: 1_000_000, encoding: "korean" },
-  { name: "korean as \\u", bytes: 1_000_000, encoding: "korean_escaped" },
-  { name: "all \\u", bytes: 300_000, encoding: "all_escaped" },
-];
+const CHAT = "/v1/chat/completions";
+const MB = 1_000_000;
+
+interface Case {
+  name: string;
+  path: string;
+  body: Uint8Array;
+}
+
+function encoded(name: string, bytes: number, encoding: Encoding): Case {
+  return { name, path: CHAT, body: agentBody(bytes, encoding) };
+}
+
+/** Source code as tool results hold it, where every line ends, quote and backslash is an escape. */
+function escapeDense(bytes: number): Uint8Array {
+  const python = 'def path(name):\n\treturn "C:\\\\src\\\\" + name.replace("\\n", "")\n';
+  const script = 'if (name === "a") {\n\tthrow new Error("no \\"a\\" here\\n");\n}\n';
+  const content = (python + script).repeat(30);
+  const messages: object[] = [{ role: "user", content: "Read all." }];
+  for (let size = 0, call = 0; size < bytes; call++) {
+    const id = `call_${call}`;
+    const read = { id, type: "function", function: { name: "read", arguments: "{}" } };
+    messages.push({ role: "assistant", content: null, tool_calls: [read] });
+    messages.push({ role: "tool", tool_call_id: id, content });
+    size += JSON.stringify(content).length;
+  }
+  return Buffer.from(JSON.stringify({ model: "model-a", messages }));
+}
+
+function casesOf(): Case[] {
+  const sizes = [2_000, 16_000, 100_000, 220_000, MB, 6 * MB];
+  return [
+    ...sizes.map((bytes) => encoded("chat", bytes, "code")),
+    { name: "responses", path: "/v1/responses", body: responsesBody(MB) },
+    { name: "messages", path: "/v1/messages", body: messagesBody(MB) },
+    { name: "escape-dense code", path: CHAT, body: escapeDense(MB) },
+    encoded("korean", MB, "korean"),
+    encoded("korean as \\u", MB, "korean_escaped"),
+    // Six bytes of the body for each of the text.
+    encoded("all \\u", MB / 6, "all_escaped"),
+  ];
+}
 
 export interface ScanRow {
   name: string;
@@ -42,9 +74,8 @@ function bestUs(bytes: number, run: () => void): number {
 
 export async function benchScan(): Promise<ScanRow[]> {
   const reader = await ReaderModule.load();
-  return CASES.map(({ name, bytes, encoding }) => {
-    const body = agentBody(bytes, encoding);
-    const us = bestUs(body.length, () => reader.readOnly(body));
+  return casesOf().map(({ name, path, body }) => {
+    const us = bestUs(body.length, () => reader.readOnly(body, path));
     const maskUs = bestUs(body.length, () => reader.maskPass(body));
     return {
       name,
