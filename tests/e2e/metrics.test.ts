@@ -7,7 +7,8 @@ import { Conversation } from "./harness/conversation.ts";
 import { startFleet, until } from "./harness/fleet.ts";
 
 test("Prometheus shows outcomes, decisions, pins and slots as labels", async (t) => {
-  const fleet = await startFleet(t);
+  // Sticky leaves first turns to Envoy: how many are pinned does not depend on when endpoints were found.
+  const fleet = await startFleet(t, { configuration: { policy: "sticky" } });
   for (let i = 0; i < 8; i++) {
     const session = new Conversation(`Question ${i}`);
     for (let turn = 0; turn < 3; turn++) await takeTurn(fleet.envoy.url, session, `more ${turn}`);

@@ -93,18 +93,21 @@ for (const target of TARGETS) {
     });
 
     it("reports what is in front of a clock at the end of a long system text as the prefix", async () => {
-      const envoy = await startGateway({ target });
+      const envoy = await startGateway({ target, configuration: { record: true } });
       const rules = "You work in a team. ".repeat(600);
       const conversation = new Conversation("a", rules + "It is 10:00:01.");
       converse(envoy, conversation, { worker: 0 });
       conversation.next(1).messages[0]!.content = rules + "It is 10:00:07.";
       const changed = converse(envoy, conversation, { worker: 0 });
       assert.equal(changed.upstreamHeaders?.["x-smetric-verified-turn"], "2");
-      // 11 whole KiB of 11.7 at 4.6 bytes a token.
-      const common = Math.ceil((11 * 1024 * 5) / 23);
-      assert.equal(changed.upstreamHeaders?.["x-smetric-prefix-tokens"], String(common));
-      const steady = converse(envoy, conversation.next(2), { worker: 0 });
-      assert.ok(Number(steady.upstreamHeaders?.["x-smetric-prefix-tokens"]) > common);
+      const prefixOf = (seen: typeof changed): { prefix_bytes: number; prefix_tokens: number } =>
+        JSON.parse(String(seen.filterState["wasm.smetric_record"]));
+      const common = prefixOf(changed);
+      assert.equal(common.prefix_bytes, 11 * 1024, "whole KiB of 11.7");
+      assert.ok(common.prefix_tokens > 0);
+      const steady = prefixOf(converse(envoy, conversation.next(2), { worker: 0 }));
+      assert.ok(steady.prefix_bytes > common.prefix_bytes);
+      assert.ok(steady.prefix_tokens > common.prefix_tokens);
     });
 
     it("keeps tenants apart when a header names them", async () => {

@@ -47,6 +47,8 @@ for (const target of TARGETS) {
           last_model_end_byte: -1,
           prefix_tokens: 0,
           prompt_tokens: 0,
+          cached_tokens: null,
+          output_tokens: null,
         }),
       );
     });
