@@ -73,12 +73,16 @@ function fleetOf(options: ReplayOptions, driver: "envoy" | "virtual"): FleetPlan
       ? kvTokens * endpoints * GLOBAL_TOKENS_FACTOR
       : wholeNumber("global-tokens", options.globalTokens, 0);
   const blockText = options.blockTokens ?? BLOCK_TOKENS[driver];
+  const blockTokens = wholeNumber("block-tokens", blockText, 1, 4096);
+  if (kvTokens < blockTokens) {
+    throw new Failure(`--kv-tokens ${kvTokens}: less than a block of ${blockTokens} tokens`);
+  }
   return {
     endpoints,
     decodeEndpoints,
     preset,
     kvTokens,
-    blockTokens: wholeNumber("block-tokens", blockText, 1, 4096),
+    blockTokens,
     globalTokens: globalGbps === 0 ? 0 : globalTokens,
     globalGbps,
   };

@@ -81,6 +81,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const preset: Preset = PRESETS[options.preset ?? DEFAULT_PRESET];
   const blockTokens = options.blockTokens ?? DEFAULT_BLOCK_TOKENS;
   const kvBlocks = Math.floor((options.kvTokens ?? preset.kvTokens) / blockTokens);
+  if (kvBlocks < 1) throw new RangeError(`The KV cache holds no block of ${blockTokens} tokens.`);
   const capacityTokens = kvBlocks * blockTokens;
   return {
     cost: options.cost ?? preset.cost,

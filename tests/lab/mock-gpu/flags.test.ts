@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Command } from "commander";
-import { addMockGpuFlags } from "../../../lab/mock-gpu/flags.ts";
+import { fleetOptions } from "../../../lab/mock-gpu/command.ts";
+import { startMockFleet } from "../../../lab/mock-gpu/http/fleet.ts";
+import { addMockGpuFlags, type MockGpuFlags } from "../../../lab/mock-gpu/flags.ts";
 
 function parse(...args: string[]): Command {
   const command = new Command().exitOverride().configureOutput({ writeErr: () => {} });
@@ -25,5 +27,15 @@ test("counts and sizes are at least one, factors above nothing and finite", () =
   }
   for (const factor of ["0", "-1", "Infinity", "fast"]) {
     assert.throws(() => parse("--speedup", factor), /--speedup .*above 0/);
+  }
+});
+
+test("a KV cache without a block starts no fleet", async () => {
+  for (const args of [
+    ["--num-gpu-blocks-override", "1"],
+    ["--kv-tokens", "15"],
+  ]) {
+    const flags = parse("--port", "0", ...args).opts<MockGpuFlags>();
+    await assert.rejects(startMockFleet(fleetOptions(flags)), /holds no block of 16 tokens/);
   }
 });

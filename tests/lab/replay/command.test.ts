@@ -67,6 +67,7 @@ describe("the replay command", () => {
       [{ policies: "cache-first:1" }, /policy cache-first:1: cache-first takes no parameter/],
       [{ driver: "real" }, /--driver real: allowed are envoy, virtual/],
       [{ endpoints: "0" }, /--endpoints 0: a whole number from 1 to 1024/],
+      [{ kvTokens: "63" }, /--kv-tokens 63: less than a block of 64 tokens/],
       [{ rate: "1" }, /either --sessions or --rate/],
       [{ endpoints: undefined, pd: "4" }, /--pd 4: write it as 4:8/],
       [{ endpoints: undefined, pd: "2:2:9" }, /--pd 2:2:9: write it as 4:8/],
