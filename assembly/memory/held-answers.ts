@@ -17,12 +17,15 @@ class HeldRow {
   id: u64;
   slot: u16;
   generation: u16;
-  reserved: u32;
+  /** Turn of the request that was answered; 0 = not known. */
+  turn: u32;
 }
 
 const ROW_BYTES: i32 = <i32>offsetof<HeldRow>();
 
 export class HeldAnswers {
+  /** Turn of the request whose answer `find` found; 0 = not known. */
+  turn: i32 = 0;
   private table: BucketTable;
 
   constructor(store: SharedStore, sessions: i32) {
@@ -50,19 +53,22 @@ export class HeldAnswers {
 
   /** Slot of the endpoint that stores the answer; NO_SLOT where it is not known or that endpoint left. */
   find(id: u64, fleet: Fleet, nowMs: u64): i32 {
+    this.turn = 0;
     if (id == 0) return NO_SLOT;
     this.table.openFor(id);
     const index = this.locate(id);
     if (index < 0) return NO_SLOT;
     const row = this.rowAt(index);
+    this.turn = <i32>row.turn;
     return fleet.resolve(<i32>row.slot, row.generation, nowMs);
   }
 
   /**
    * Notes the id of a new answer.
    * @param previous id that its request referred to, 0 = none. A chain of answers is live, a single one is not
+   * @param turn of its request
    */
-  learn(id: u64, previous: u64, fleet: Fleet, slot: i32): void {
+  learn(id: u64, previous: u64, fleet: Fleet, slot: i32, turn: i32): void {
     const generation = fleet.generationOf(slot);
     if (id == 0 || generation == 0) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
@@ -73,6 +79,7 @@ export class HeldAnswers {
       row.id = id;
       row.slot = <u16>slot;
       row.generation = generation;
+      row.turn = <u32>turn;
       if (this.table.commit() != Write.Conflict) break;
     }
     if (previous != 0) this.promote(previous);

@@ -28,8 +28,8 @@ describe("held answers", () => {
     worker.enroll("10.0.0.1:8000", NOW);
     const slot = worker.enroll("10.0.0.2:8000", NOW);
     expect(held.find(5, worker.fleet, NOW)).toBe(NO_SLOT);
-    held.learn(5, 0, worker.fleet, slot);
-    held.learn(6, 5, worker.fleet, slot);
+    held.learn(5, 0, worker.fleet, slot, 1);
+    held.learn(6, 5, worker.fleet, slot, 1);
     expect(held.find(5, worker.fleet, NOW)).toBe(slot);
     expect(held.find(6, worker.fleet, NOW)).toBe(slot);
     expect(held.find(0, worker.fleet, NOW)).toBe(NO_SLOT);
@@ -42,10 +42,10 @@ describe("held answers", () => {
     const held = new HeldAnswers(worker.store, 100);
     const slot = worker.enroll("10.0.0.2:8000", NOW);
     for (let chain: u64 = 1; chain <= 20; chain++) {
-      held.learn(chain << 20, 0, worker.fleet, slot);
-      held.learn((chain << 20) + 7, chain << 20, worker.fleet, slot);
+      held.learn(chain << 20, 0, worker.fleet, slot, 1);
+      held.learn((chain << 20) + 7, chain << 20, worker.fleet, slot, 1);
     }
-    for (let i: u64 = 0; i < 5_000; i++) held.learn((i + 1_000) << 20, 0, worker.fleet, slot);
+    for (let i: u64 = 0; i < 5_000; i++) held.learn((i + 1_000) << 20, 0, worker.fleet, slot, 1);
     for (let chain: u64 = 1; chain <= 20; chain++) {
       expect(held.find(chain << 20, worker.fleet, NOW)).toBe(slot);
       expect(held.find((chain << 20) + 7, worker.fleet, NOW)).toBe(slot);
