@@ -5,6 +5,7 @@ import { Loads } from "../memory/loads";
 import { NO_SLOT } from "../memory/roster";
 import { SharedStore } from "../memory/shared-store";
 import { Counter, Meters } from "../metrics/meters";
+import { Reason } from "../metrics/reason";
 import { FinishReason, NOT_TOLD, Outcome as Answer } from "../response/outcome";
 import { Admission, Verdict } from "../scheduling/admission/admission";
 import { AdmissionCall } from "../scheduling/admission/admission-call";
@@ -15,7 +16,8 @@ import { AdmissionOptions } from "../scheduling/admission/options";
 import { SharedEndpoints } from "../scheduling/admission/shared-endpoints";
 import { StopClass } from "../scheduling/admission/stop-class";
 import { markForeign } from "../scheduling/admission/subset";
-import { candidateOf, NO_INDEX } from "../scheduling/routing/policy";
+import { NO_ENDPOINT } from "../scheduling/decision";
+import { candidateOf, isFollowUp, NO_INDEX, placementReason } from "../scheduling/routing/policy";
 import { AdmissionGauges } from "./admission-gauges";
 import { Turnaround } from "./turnaround";
 
@@ -175,4 +177,13 @@ function describe(call: AdmissionCall, turnaround: Turnaround, ticket: u32): voi
 function stopClassOf(reason: FinishReason): StopClass {
   if (reason == FinishReason.ToolUse) return StopClass.Tool;
   return reason == FinishReason.EndTurn ? StopClass.EndTurn : StopClass.Other;
+}
+
+/** Why a request goes where admission found room for it at once. */
+export function unheldReason(turnaround: Turnaround): Reason {
+  const call = turnaround.call;
+  if (call.slot == NO_ENDPOINT || !isFollowUp(turnaround.homes)) {
+    return placementReason(turnaround.request);
+  }
+  return call.slot == call.home ? Reason.Home : Reason.Migrate;
 }

@@ -210,7 +210,7 @@ export class FilterStream {
     if (!here && !selectContext(this.contextId)) return;
     if (!here) this.root.meters.noteHeld(-1, nowMs - turnaround.call.heldMs);
     turnaround.sentNs = nowNs();
-    this.router.decideAdmitted(turnaround, nowMs);
+    this.router.decideAdmitted(turnaround, !here, nowMs);
     if (!here) continueRequest();
   }
 

@@ -248,6 +248,7 @@ export class Admission {
   ): bool {
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       const endpoint = this.endpoints.edit(slot);
+      endpoint.takeGiven(this.options);
       if (mustFit && !endpoint.fits(call.promptTokens)) return false;
       const stack = endpoint.stack;
       const warm = endpoint.warmTokens(call.session, call.expectedTokens);

@@ -42,6 +42,12 @@ export class EndpointState {
     return resident + tokens <= this.window.tokens || resident < 1;
   }
 
+  /** A capacity that the operator gave holds from the first session on; a measured one comes with the refits. */
+  takeGiven(options: AdmissionOptions): void {
+    if (options.capacityTokens <= 0) return;
+    this.window.fix(this.capacity, options.capacityTokens, options.windowShare);
+  }
+
   /** Waiting sessions whose copy newer ones have pushed out count no longer. */
   dropGone(): void {
     const stack = this.stack;
@@ -59,9 +65,8 @@ export class EndpointState {
   refit(options: AdmissionOptions, residency: Residency, nowMs: u64): void {
     const elapsedMs = this.refitMs == 0 ? 0 : nowMs - this.refitMs;
     this.refitMs = nowMs;
-    if (options.capacityTokens > 0) {
-      this.window.fix(this.capacity, options.capacityTokens, options.windowShare);
-    } else {
+    this.takeGiven(options);
+    if (options.capacityTokens <= 0) {
       this.capacity.estimate(<f64>nowMs / 1000);
       this.window.update(this.capacity, <f64>elapsedMs / 1000);
     }
