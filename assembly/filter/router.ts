@@ -14,6 +14,7 @@ import { Mode, Options } from "../config/options";
 import { Affinity } from "../memory/affinity";
 import { Fleet } from "../memory/fleet";
 import { HeldAnswers } from "../memory/held-answers";
+import { Homes } from "../memory/homes";
 import { Learned } from "../memory/learned";
 import { Loads } from "../memory/loads";
 import { NO_SLOT } from "../memory/roster";
@@ -180,6 +181,7 @@ export class Router {
     const holder = this.heldAnswers.find(request.previousResponse, fleet, nowMs);
     if (holder != NO_SLOT) {
       // Nobody else can answer: no policy is asked.
+      continueHeld(request, homes, this.heldAnswers.turn);
       const cached = homes.count > 0 ? homes.prefixTokens[0] : 0;
       sendTo(holder, Reason.Held, request, cached, decision);
       return;
@@ -267,7 +269,7 @@ export class Router {
     const request = turnaround.request;
     if (answer.responseId != 0 && request.dialect == Dialect.Responses) {
       const id = fold(turnaround.tenant, answer.responseId);
-      this.heldAnswers.learn(id, request.previousResponse, fleet, slot);
+      this.heldAnswers.learn(id, request.previousResponse, fleet, slot, request.turn);
     }
     if (request.identity.isFinal) this.affinity.freeSession(request.session);
     this.teacher.teach(turnaround, answer, nowNs, nowMs);
@@ -361,6 +363,13 @@ export class Router {
     this.chance = chance;
     return chance;
   }
+}
+
+/** The server holds the history, but its last turn was counted here: the body's own runs come on top. */
+function continueHeld(request: Request, homes: Homes, heldTurn: i32): void {
+  if (heldTurn == 0) return;
+  request.turn = max(request.turnHint, heldTurn + request.turn - 1);
+  homes.verifiedTurn = heldTurn + 1;
 }
 
 /** The session key: the told one, else that of the conversation's opening (model, salt and first boundary). */
