@@ -100,8 +100,11 @@ for (const target of TARGETS) {
       conversation.next(1).messages[0]!.content = rules + "It is 10:00:07.";
       const changed = converse(envoy, conversation, { worker: 0 });
       assert.equal(changed.upstreamHeaders?.["x-smetric-verified-turn"], "2");
-      const prefixOf = (seen: typeof changed): { prefix_bytes: number; prefix_tokens: number } =>
-        JSON.parse(String(seen.filterState["wasm.smetric_record"]));
+      const prefixOf = (seen: typeof changed) =>
+        JSON.parse(String(seen.filterState["wasm.smetric_record"])) as {
+          prefix_bytes: number;
+          prefix_tokens: number;
+        };
       const common = prefixOf(changed);
       assert.equal(common.prefix_bytes, 11 * 1024, "whole KiB of 11.7");
       assert.ok(common.prefix_tokens > 0);
