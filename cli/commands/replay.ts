@@ -4,7 +4,6 @@ import type { Driver, FleetPlan } from "../../lab/replay/drivers/driver.ts";
 import { EnvoyDriver } from "../../lab/replay/drivers/envoy/envoy-driver.ts";
 import { envoyArm } from "../../lab/replay/drivers/envoy/arms.ts";
 import {
-  FILTER_POLICIES,
   requireVirtualArm,
   VirtualDriver,
 } from "../../lab/replay/drivers/virtual/virtual-driver.ts";
@@ -174,20 +173,26 @@ async function playAll(
   return reports;
 }
 
+/** Arms that are this product's own; published policies that the filter offers as well are baselines. */
+const OWN_POLICIES: readonly string[] = ["filter", "priced", "sticky"];
+
 /** What the numbers rest on: capacity, what engines do, and each filter arm against the best other one. */
-function notesOf(source: SessionSource, fleet: FleetPlan, arms: readonly ArmReport[]): string[] {
+function notesOf(
+  source: SessionSource,
+  fleet: FleetPlan,
+  seeds: readonly number[],
+  arms: readonly ArmReport[],
+): string[] {
   const tier =
     fleet.globalTokens === 0
       ? "no global KV tier"
       : `a global KV tier of ${fleet.globalTokens} tokens at ${fleet.globalGbps} GB/s for all`;
   const engine = `${fleet.kvTokens} KV tokens an endpoint, ${tier}; prefix caching and chunked prefill are on`;
-  const isOurs = (name: string): boolean => name === "filter" || FILTER_POLICIES.includes(name);
-  const spread = spreadNote(arms);
   return [
     ...source.notes,
     engine,
-    ...(spread === null ? [] : [spread]),
-    ...compareWithBest(arms, isOurs),
+    `seeds ${seeds.join(", ")}; ${spreadNote(arms) ?? "one seed: no spread is known"}`,
+    ...compareWithBest(arms, (name) => OWN_POLICIES.includes(name)),
   ];
 }
 
@@ -222,8 +227,18 @@ export async function replay(flags: ReplayFlags): Promise<void> {
   const stop = interruption().signal;
   const setup = { driver, fleet, load, minutes, stop };
   const reports = await playAll(arms, seeds, options, setup).finally(() => driver.close?.());
-  const notes = notesOf(source, fleet, reports);
-  const config = { driver: driverName, trace: source.name, seeds, minutes, ...load, ...fleet };
+  const notes = notesOf(source, fleet, seeds, reports);
+  const { starts, tokenScale, bytesPerToken, gateways, speedup } = options;
+  const shape = { starts, tokenScale, bytesPerToken, gateways, speedup };
+  const config = {
+    driver: driverName,
+    trace: source.name,
+    seeds,
+    minutes,
+    ...load,
+    ...fleet,
+    ...shape,
+  };
   console.log(renderTable(`${source.name}, ${fleet.endpoints} endpoints`, reports));
   for (const note of notes) console.log(note);
   const report: Report = { config: snakeCase(config), notes, arms: reports };
