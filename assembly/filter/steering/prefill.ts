@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefill: for fleets whose decode side orchestrates, a header names the prefill endpoint; Envoy chooses the decode
-// endpoint. llm-d's routing sidecar reads `x-prefiller-host-port` (host:port, since its v0.2).
+// endpoint. llm-d's routing sidecar reads `x-prefiller-host-port` (host:port); its first releases read `x-prefiller-url`.
 import { replaceHeader } from "../../host/headers";
 import { HeaderMapType } from "../../host/status";
 import { HostText } from "../../host/text";
