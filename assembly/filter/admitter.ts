@@ -21,7 +21,6 @@ import { candidateOf, isFollowUp, NO_INDEX, placementReason } from "../schedulin
 import { AdmissionGauges } from "./admission-gauges";
 import { Turnaround } from "./turnaround";
 
-const NS_PER_SECOND: f64 = 1e9;
 const GAUGE_MS: u64 = 500;
 
 
@@ -76,8 +75,7 @@ export class Admitter {
   /** The next request that may go on, or null. */
   release(loads: Loads, nowMs: u64): AdmissionCall | null {
     this.markForeign(loads);
-    const call = this.admission.release(loads, nowMs);
-    return call;
+    return this.admission.release(loads, nowMs);
   }
 
   /** The next request that has waited too long, or null. */
@@ -116,9 +114,7 @@ export class Admitter {
     const evidence = this.evidence;
     evidence.cachedTokens = answer.cachedTokens == NOT_TOLD ? -1 : <f64>answer.cachedTokens;
     evidence.outputTokens = answer.outputTokens == NOT_TOLD ? -1 : <f64>answer.outputTokens;
-    const first = turnaround.firstTokenNs;
-    const seen = first > turnaround.sentNs;
-    evidence.ttftSeconds = seen ? <f64>(first - turnaround.sentNs) / NS_PER_SECOND : -1;
+    evidence.ttftSeconds = turnaround.ttftSeconds;
     evidence.uncachedSeconds = uncachedSeconds;
     evidence.stop = stopClassOf(answer.finishReason);
     this.admission.end(call, evidence, nowMs);

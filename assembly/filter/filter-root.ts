@@ -12,7 +12,7 @@ import { propertyAddress, propertyPath, propertySize, readProperty } from "../ho
 import { randomBits } from "../host/random";
 import { readShared, writeShared } from "../host/shared-data";
 import { HeaderMapType } from "../host/status";
-import { nowNs, selectContext, setTickPeriod } from "../host/streams";
+import { NS_PER_MS, nowNs, selectContext, setTickPeriod } from "../host/streams";
 import { HostText } from "../host/text";
 import { SharedStore } from "../memory/shared-store";
 import { Meters } from "../metrics/meters";
@@ -39,7 +39,6 @@ const CODE_DETAILS = propertyPath("response.code_details");
 const VIA_UPSTREAM = new HostText("via_upstream");
 const SEED_KEY = new HostText("smetric.seed");
 const SEED_BYTES: u32 = 8;
-const NS_PER_MS: u64 = 1_000_000;
 
 /** Longest configuration that lands without a heap block. */
 const CONFIGURATION_BYTES: u32 = 16 * 1024;

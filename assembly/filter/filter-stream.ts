@@ -2,7 +2,7 @@
 // One HTTP exchange: reads the request as it streams by, has it decided, and learns from who served it.
 import { readBuffer } from "../host/bodies";
 import { Action, BufferType } from "../host/status";
-import { continueRequest, nowNs, selectContext } from "../host/streams";
+import { continueRequest, NS_PER_MS, nowNs, selectContext } from "../host/streams";
 import { Progress } from "../json/progress";
 import { Outcome } from "../metrics/outcome";
 import { Counter } from "../metrics/meters";
@@ -20,8 +20,6 @@ import { Turnaround } from "./turnaround";
 
 /** Bytes that come this soon after a release were waiting in Envoy, not in the client. */
 const WAITING_MS: u64 = 100;
-
-const NS_PER_MS: u64 = 1_000_000;
 
 /** Below this, a stuck request is a slow client's doing, not a buffer limit's. */
 const STUCK_BYTES: u32 = 30 * 1024;

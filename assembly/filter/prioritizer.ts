@@ -14,8 +14,6 @@ import { schemeNamed } from "../scheduling/priority/schemes";
 import { Turnaround } from "./turnaround";
 import { VALUE, writeSigned } from "./value-text";
 
-const NS_PER_SECOND: f64 = 1e9;
-
 /** The priority of a configuration, or null where none is declared: an engine without it refuses the header. */
 export function prioritizerOf(options: Options, store: SharedStore): Prioritizer | null {
   const scheme = schemeNamed(prioritySchemeName(options.priorityScheme));
@@ -98,11 +96,9 @@ export class Prioritizer {
     call.outputTokens = answer.outputTokens == NOT_TOLD ? 0 : <f64>answer.outputTokens;
     call.endedInTool = answer.finishReason == FinishReason.ToolUse;
     call.inheritedSeconds = turnaround.inheritedSeconds;
-    call.waitSeconds = 0;
-    const first = turnaround.firstTokenNs;
-    if (first <= turnaround.sentNs) return;
-    const ttftSeconds = <f64>(first - turnaround.sentNs) / NS_PER_SECOND;
-    call.waitSeconds = max(0, ttftSeconds - learned.uncachedSeconds * call.uncachedTokens);
+    // A first token that was not seen (-1) leaves no wait.
+    const prefillSeconds = learned.uncachedSeconds * call.uncachedTokens;
+    call.waitSeconds = max(0, turnaround.ttftSeconds - prefillSeconds);
   }
 
   /** A program is a session, or a session with all its children. */

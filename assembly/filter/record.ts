@@ -14,8 +14,6 @@ import { Turnaround } from "./turnaround";
 /** Filter state `wasm.smetric_record`: `%FILTER_STATE(wasm.smetric_record:PLAIN)%` in an access log. */
 const STATE_NAME = new HostText("smetric_record");
 
-const NS_PER_MS: u64 = 1_000_000;
-
 /** Each of some twenty concatenations leaves the line so far behind, two bytes a character. */
 const GARBAGE_PER_CHARACTER: u32 = 24;
 
@@ -63,9 +61,8 @@ function told(tokens: i32): string {
 
 /** From the moment Envoy let the request go to the first token of a streamed answer. */
 function ttftOf(turnaround: Turnaround): string {
-  const first = turnaround.firstTokenNs;
-  if (first <= turnaround.sentNs) return "null";
-  return ((first - turnaround.sentNs) / NS_PER_MS).toString();
+  const seconds = turnaround.ttftSeconds;
+  return seconds < 0 ? "null" : (<u64>(seconds * 1_000)).toString();
 }
 
 function boundaryList(request: Request): string {

@@ -11,9 +11,7 @@ import { unscaledTokens } from "../request/token-scale";
 import { NOT_TOLD, Outcome as Answer } from "../response/outcome";
 import { returnedShare } from "../scheduling/routing/estimate";
 import { isEvicted, learnPrices, Lesson, UNKNOWN } from "../scheduling/routing/priced-learner";
-import { Turnaround } from "./turnaround";
-
-const NS_PER_SECOND: f64 = 1e9;
+import { NS_PER_SECOND, Turnaround } from "./turnaround";
 
 /** One per plugin configuration and VM. */
 @final
@@ -93,11 +91,10 @@ export class Teacher {
     lesson.known = homes.count > 0;
     lesson.queuedTokens = turnaround.queuedTokens;
     lesson.decodedContextTokens = turnaround.contextTokens + <f64>request.promptTokens;
-    lesson.ttftSeconds = UNKNOWN;
+    lesson.ttftSeconds = turnaround.ttftSeconds;
     lesson.tpotSeconds = UNKNOWN;
+    if (lesson.ttftSeconds < 0) return;
     const first = turnaround.firstTokenNs;
-    if (first <= turnaround.sentNs) return;
-    lesson.ttftSeconds = <f64>(first - turnaround.sentNs) / NS_PER_SECOND;
     if (answer.complete && answer.outputTokens > 1 && nowNs > first) {
       lesson.tpotSeconds = <f64>(nowNs - first) / NS_PER_SECOND / <f64>(answer.outputTokens - 1);
     }

@@ -10,6 +10,9 @@ import { PathKind } from "../request/paths";
 import { AdmissionCall } from "../scheduling/admission/admission-call";
 import { Request } from "../request/request";
 
+export const NS_PER_SECOND: f64 = 1e9;
+const NOT_SEEN: f64 = -1;
+
 /** One per stream, pooled with it; `Router` fills it. */
 @final
 export class Turnaround {
@@ -46,6 +49,12 @@ export class Turnaround {
   firstTokenNs: u64 = 0;
   /** The request is stored in affinity. */
   learned: bool = false;
+
+  /** Time to the first token of a streamed answer, in seconds since the request was let go; -1 = not seen. */
+  get ttftSeconds(): f64 {
+    const first = this.firstTokenNs;
+    return first > this.sentNs ? <f64>(first - this.sentNs) / NS_PER_SECOND : NOT_SEEN;
+  }
 
   reset(): void {
     this.fleet = null;

@@ -44,6 +44,9 @@ export function answerLocally(
   );
 }
 
+/** What the clock counts in. */
+export const NS_PER_MS: u64 = 1_000_000;
+
 /** Wall clock in ns since the epoch; it steps by 1 us. Costs 0.1 us. */
 export function nowNs(): u64 {
   if (proxy_get_current_time_nanoseconds(outTime) != Status.Ok) return 0;
