@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles the script of a page for browsers.
+// Puts pages together for browsers: template, common looks, script.
+import { readFileSync } from "node:fs";
 import { fromRoot } from "../../cli/paths.ts";
+
+/**
+ * A page with the looks of all pages inside.
+ * @param template its path below lab/replay/
+ */
+export function styledPage(template: string): string {
+  const read = (path: string) => readFileSync(fromRoot("lab", "replay", path), "utf8");
+  return read(template).replace("/* page.css */", () => read("page.css"));
+}
 
 /** A page's script with its chart library in one file: nothing is loaded from elsewhere. */
 export async function bundlePage(script: string): Promise<string> {

@@ -2,10 +2,8 @@
 // Serves the live page on 127.0.0.1 and pushes every change to the browsers that look at it.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { readFileSync } from "node:fs";
 import { Failure } from "../../../cli/failure.ts";
-import { fromRoot } from "../../../cli/paths.ts";
-import { bundlePage } from "../bundle-page.ts";
+import { bundlePage, styledPage } from "../bundle-page.ts";
 import type { ArmPoint, ArmState, LiveEvent, LiveState } from "./state.ts";
 
 /** The page and its listeners. */
@@ -22,7 +20,7 @@ export class LiveServer {
    * @throws Failure when the port is taken
    */
   static async start(title: string, facts: string[], port: number): Promise<LiveServer> {
-    const page = readFileSync(fromRoot("lab", "replay", "live", "page.html"));
+    const page = styledPage("live/page.html");
     const script = await bundlePage("live/page.ts");
     const server = createServer();
     const state: LiveState = { title, phase: "starting", facts, arms: [] };

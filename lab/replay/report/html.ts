@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports as one self-contained HTML page: data, script and chart library inside.
-import { readFileSync } from "node:fs";
-import { fromRoot } from "../../../cli/paths.ts";
-import { bundlePage } from "../bundle-page.ts";
+import { bundlePage, styledPage } from "../bundle-page.ts";
 import type { Report } from "./report.ts";
 
 /** `<` would end a script element too early. */
@@ -16,7 +14,7 @@ function inScript(text: string): string {
  * @param script its path below lab/replay/
  */
 export async function renderPage(data: object, script: string): Promise<string> {
-  const page = readFileSync(fromRoot("lab", "replay", "report", "page.html"), "utf8");
+  const page = styledPage("report/page.html");
   const code = await bundlePage(script);
   const values = `window.REPORT = ${inScript(JSON.stringify(data))};`;
   // Functions, because the texts may hold `$&` and the like.
