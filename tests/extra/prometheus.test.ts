@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -14,6 +13,7 @@ import { fromRoot } from "../../cli/paths.ts";
 import { takeTurn } from "../e2e/harness/client.ts";
 import { Conversation } from "../e2e/harness/conversation.ts";
 import { startFleet, until } from "../e2e/harness/fleet.ts";
+import { freePort } from "./free-port.ts";
 
 const ALERTS = fromRoot("deploy/observability/alerts.yaml");
 
@@ -27,15 +27,6 @@ interface QueryAnswer {
   status: string;
   error?: string;
   data?: { result: unknown[] };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** The shipped configuration, pointed at another Envoy and in a hurry. */

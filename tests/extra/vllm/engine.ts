@@ -3,10 +3,10 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fromRoot } from "../../../cli/paths.ts";
+import { freePort } from "../free-port.ts";
 
 /** Python with vLLM and its CPU backend; see CONTRIBUTING.md. */
 const PYTHON_VARIABLE = "SMETRIC_VLLM_PYTHON";
@@ -103,13 +103,4 @@ async function end(child: ChildProcess): Promise<void> {
   const late = setTimeout(() => process.kill(-(child.pid ?? 0), "SIGKILL"), 15_000);
   await ended;
   clearTimeout(late);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
