@@ -166,7 +166,7 @@ export class FilterStream {
 
   private writeRecord(): void {
     const answer = this.answer.outcome;
-    writeRecord(this.turnaround, this.outcome, answer, this.root.rules, this.root.nowMs());
+    writeRecord(this.turnaround, this.outcome, answer, this.root.rules, nowNs());
   }
 
   private closeBooks(): void {

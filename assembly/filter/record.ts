@@ -2,6 +2,7 @@
 // One record a request for the access log and for `inspect`: hashes and numbers as a JSON line, no text.
 import { noteGarbage } from "../host/garbage";
 import { writeFilterState } from "../host/properties";
+import { NS_PER_MS } from "../host/streams";
 import { HostText } from "../host/text";
 import { outcomeName, Outcome } from "../metrics/outcome";
 import { reasonName } from "../metrics/reason";
@@ -14,8 +15,8 @@ import { Turnaround } from "./turnaround";
 /** Filter state `wasm.smetric_record`: `%FILTER_STATE(wasm.smetric_record:PLAIN)%` in an access log. */
 const STATE_NAME = new HostText("smetric_record");
 
-/** Each of some twenty concatenations leaves the line so far behind, two bytes a character. */
-const GARBAGE_PER_CHARACTER: u32 = 24;
+/** Each of some thirty concatenations leaves the line so far behind, two bytes a character. */
+const GARBAGE_PER_CHARACTER: u32 = 32;
 
 /**
  * Writes the record of a finished stream into its filter state. Allocates one string: it is called once a request
@@ -26,12 +27,13 @@ export function writeRecord(
   outcome: Outcome,
   answer: Answer,
   rules: HeaderRules,
-  nowMs: u64,
+  timeNs: u64,
 ): void {
   const request = turnaround.request;
   const homes = turnaround.homes;
   const known = request.turn > 0;
-  let line = '{"time_ms":' + nowMs.toString();
+  let line = '{"time_ms":' + (timeNs / NS_PER_MS).toString();
+  line += ',"duration_ms":' + durationOf(turnaround, timeNs);
   line += ',"outcome":"' + outcomeName(outcome) + '"';
   line += ',"dialect":"' + dialectName(request.dialect) + '"';
   line += ',"turn":' + request.turn.toString();
@@ -40,6 +42,7 @@ export function writeRecord(
   line += ',"prefix_bytes":' + (homes.count > 0 ? homes.seenBytes : 0).toString();
   line += ',"prefix_tokens":' + (homes.count > 0 ? homes.prefixTokens[0] : 0).toString();
   line += ',"prompt_tokens":' + request.promptTokens.toString();
+  line += ',"reported_prompt_tokens":' + told(answer.promptTokens);
   line += ',"cached_tokens":' + told(answer.cachedTokens);
   line += ',"output_tokens":' + told(answer.outputTokens);
   line += ',"ttft_ms":' + ttftOf(turnaround);
@@ -47,7 +50,11 @@ export function writeRecord(
   line += ',"session_source":"' + sourceName(request.sessionSource, rules) + '"';
   line += ',"decision":"' + reasonName(turnaround.decision.reason) + '"';
   line += ',"tenant":"' + hex(turnaround.tenant) + '"';
+  line += ',"model":"' + hex(request.model) + '"';
+  line += ',"head":"' + hex(request.head) + '"';
+  line += ',"head_tokens":' + request.headTokens.toString();
   line += ',"boundaries":' + boundaryList(request);
+  line += ',"pinned":' + turnaround.pinned.toString();
   line += ',"endpoint":' + endpointOf(turnaround) + "}";
   const bytes = String.UTF8.encode(line);
   noteGarbage(<u32>line.length * GARBAGE_PER_CHARACTER);
@@ -63,6 +70,12 @@ function told(tokens: i32): string {
 function ttftOf(turnaround: Turnaround): string {
   const seconds = turnaround.ttftSeconds;
   return seconds < 0 ? "null" : (<u64>(seconds * 1_000)).toString();
+}
+
+/** From the moment Envoy let the request go to the end of the stream; null where nothing was decided. */
+function durationOf(turnaround: Turnaround, timeNs: u64): string {
+  const sent = turnaround.sentNs;
+  return sent == 0 ? "null" : ((timeNs - sent) / NS_PER_MS).toString();
 }
 
 function boundaryList(request: Request): string {

@@ -31,6 +31,7 @@ export class Teacher {
     const slot = turnaround.servedSlot;
     if (fleet === null || slot == NO_SLOT || !answer.firstByte) return;
     this.countReport(answer);
+    this.countColdness(turnaround, answer, slot);
     this.fill(turnaround, answer, nowNs);
     const lesson = this.lesson;
     const learned = this.learned;
@@ -73,6 +74,20 @@ export class Teacher {
     if (answer.promptTokens == NOT_TOLD || !answer.hasUsage) return;
     this.meters.count(Counter.ReportedPromptTokens, answer.promptTokens);
     if (answer.cachedTokens > 0) this.meters.count(Counter.CachedTokens, answer.cachedTokens);
+  }
+
+  /** What a follow-up cost that was served elsewhere than at its home: in observe mode, what it would be spared. */
+  private countColdness(turnaround: Turnaround, answer: Answer, slot: i32): void {
+    const homes = turnaround.homes;
+    if (homes.count == 0 || homes.verifiedTurn <= 1 || homes.doubted || homes.headDiffers) return;
+    if (homes.slots[0] == slot) return;
+    const own = heldTokens(turnaround, slot);
+    if (own == 0) this.meters.count(Counter.ColdFollowUps);
+    const found = max(<i64>own, <i64>answer.cachedTokens);
+    // The prefix is an estimate: where the engine counted the prompt, it cannot be longer.
+    const prompt = answer.promptTokens > 0 ? <i64>answer.promptTokens : i64.MAX_VALUE;
+    const lost = min(<i64>homes.prefixTokens[0], prompt) - found;
+    if (lost > 0) this.meters.count(Counter.RecomputedTokens, lost);
   }
 
   private fill(turnaround: Turnaround, answer: Answer, nowNs: u64): void {

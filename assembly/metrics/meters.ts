@@ -48,6 +48,10 @@ export enum Counter {
   AdmissionOverdue = 14,
   /** Requests that found no place to wait in and went on at once. */
   AdmissionUnheld = 15,
+  /** Follow-ups that an endpoint served which held nothing of their prefix, while another one did. */
+  ColdFollowUps = 16,
+  /** Prompt tokens of follow-ups that were computed again although another endpoint held them. */
+  RecomputedTokens = 17,
 }
 
 const COUNTER_NAMES: StaticArray<string> = [
@@ -67,6 +71,8 @@ const COUNTER_NAMES: StaticArray<string> = [
   "smetric_admission.result.would_hold",
   "smetric_admission.result.overdue",
   "smetric_admission.result.unheld",
+  "smetric_cold_follow_ups",
+  "smetric_recomputed_tokens",
 ];
 
 /** All counters of one VM. */

@@ -55,6 +55,32 @@ export const PANELS: Panel[] = [
     queries: [{ expr: `sum by (result) (rate(smetric_pins${RATE}))`, legend: "{{result}}" }],
   },
   {
+    title: "Follow-ups that missed their prefix",
+    says: "In observe mode: what routing would spare. Share of follow-ups that an endpoint without their prefix served.",
+    unit: "percentunit",
+    queries: [
+      {
+        expr: `sum(rate(smetric_cold_follow_ups${RATE})) / sum(rate(smetric_follow_ups${RATE}))`,
+        legend: "went to a cold endpoint",
+      },
+      {
+        expr: `sum(rate(smetric_recomputed_tokens${RATE})) / sum(rate(smetric_prompt_tokens${RATE}))`,
+        legend: "prompt tokens computed again",
+      },
+    ],
+  },
+  {
+    title: "Admission: held, and would be held",
+    says: "A dry run counts the requests that admission would make wait.",
+    unit: "reqps",
+    queries: [
+      {
+        expr: `sum by (result) (rate(smetric_admission${RATE}))`,
+        legend: "{{result}}",
+      },
+    ],
+  },
+  {
     title: "Requests in flight by endpoint",
     says: "How even the load is.",
     unit: "short",

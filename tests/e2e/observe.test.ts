@@ -21,6 +21,18 @@ interface LogRecord {
   endpoint: string;
 }
 
+/** Follow-ups whose endpoint had served no turn of their session. */
+function coldFollowUps(records: readonly LogRecord[]): number {
+  const served = new Map<string, Set<string>>();
+  let cold = 0;
+  for (const { session_key, turn, endpoint } of records) {
+    const endpoints = served.get(session_key) ?? new Set();
+    if (turn > 1 && !endpoints.has(endpoint)) cold++;
+    served.set(session_key, endpoints.add(endpoint));
+  }
+  return cold;
+}
+
 for (const version of [ENVOY_VERSION, OLDER_ENVOY_VERSION]) {
   const way = { bootstrap: "observe", version };
   test(on(way, "nothing is changed, everything is counted and recorded"), async (t) => {
@@ -68,6 +80,9 @@ for (const version of [ENVOY_VERSION, OLDER_ENVOY_VERSION]) {
       }
     }
     assert.equal(fleet.envoy.log().includes(SECRET), false);
+    const counted = await fleet.envoy.stats("^wasmcustom\\.smetric_(cold|recomputed)");
+    assert.equal(counted["wasmcustom.smetric_cold_follow_ups"], coldFollowUps(readRecords()));
+    assert.ok((counted["wasmcustom.smetric_recomputed_tokens"] ?? 0) > 0);
   });
 
   test(on(way, "a long body is not waited for"), async (t) => {

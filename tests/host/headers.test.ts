@@ -37,9 +37,10 @@ for (const target of TARGETS) {
       const record = JSON.parse(String(passed.filterState["wasm.smetric_record"])) as object;
       assert.deepEqual(
         Object.entries(record).filter(([name]) =>
-          /outcome|dialect|turn|end_byte|tokens/.test(name),
+          /outcome|dialect|turn|end_byte|tokens|duration|pinned/.test(name),
         ),
         Object.entries({
+          duration_ms: null,
           outcome: "passed",
           dialect: "none",
           turn: 0,
@@ -47,8 +48,11 @@ for (const target of TARGETS) {
           last_model_end_byte: -1,
           prefix_tokens: 0,
           prompt_tokens: 0,
+          reported_prompt_tokens: null,
           cached_tokens: null,
           output_tokens: null,
+          head_tokens: 0,
+          pinned: false,
         }),
       );
     });
