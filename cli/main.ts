@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { addMockGpuFlags, type MockGpuFlags } from "../lab/mock-gpu/flags.ts";
 import type { BenchCostOptions } from "./commands/bench-cost.ts";
+import type { EvidenceOptions } from "./commands/evidence.ts";
 import type { ShapesOptions } from "./commands/mock-gpu-shapes.ts";
 import type { StartOptions } from "./commands/start.ts";
 import type { FuzzOptions } from "./commands/fuzz.ts";
@@ -190,6 +191,20 @@ function addLabCommands(cli: Command): void {
     const { replay } = await import("./commands/replay.ts");
     await replay(flags);
   });
+
+  cli
+    .command("evidence [study]")
+    .description("replay every policy in many regimes and write what they come to; takes an hour")
+    .option("--quick", "a small part of it, in ten minutes, written to build/evidence/")
+    .option("--full", "the whole grid; says first how many hours it takes")
+    .option("--render", "run nothing: write text and page again from the runs that lie there")
+    .option("--workers <n>", "runs at the same time", "2")
+    .option("--out <folder>", "where text, page and runs go (default: docs/ and build/evidence/)")
+    .option("--json <file>", "write the figures of the text to a file")
+    .action(async (study: string | undefined, options: EvidenceOptions) => {
+      const { evidence } = await import("./commands/evidence.ts");
+      await evidence(study, options);
+    });
 
   cli
     .command("mock-gpu:shapes")

@@ -31,9 +31,9 @@ export function requireWritable(flag: string, path: string | undefined): void {
 }
 
 /** @throws Failure when the file cannot be written after all */
-export function writeOutput(flag: string, path: string, text: string): void {
+export function writeOutput(flag: string, path: string, content: string | Uint8Array): void {
   try {
-    writeFileSync(path, text);
+    writeFileSync(path, content);
   } catch (fault) {
     throw new Failure(`--${flag} ${path}: cannot be written: ${reasonOf(fault)}`);
   }

@@ -27,9 +27,27 @@ const FLOOR = ["cli/build.ts", "cli/failure.ts", "cli/paths.ts", "cli/tool.ts"];
 
 /** TypeScript rooms and the rooms below each of them; every room may import itself and the floor. */
 const TYPESCRIPT_ROOMS: Record<string, string[]> = {
-  tests: ["cli", "lab/bench", "lab/replay", "lab/virtual-envoy", "lab/mock-gpu", "envoy", "deploy"],
-  cli: ["lab/bench", "lab/replay", "lab/virtual-envoy", "lab/mock-gpu", "envoy", "deploy"],
+  tests: [
+    "cli",
+    "lab/bench",
+    "lab/evidence",
+    "lab/replay",
+    "lab/virtual-envoy",
+    "lab/mock-gpu",
+    "envoy",
+    "deploy",
+  ],
+  cli: [
+    "lab/bench",
+    "lab/evidence",
+    "lab/replay",
+    "lab/virtual-envoy",
+    "lab/mock-gpu",
+    "envoy",
+    "deploy",
+  ],
   "lab/bench": ["lab/replay", "lab/virtual-envoy", "lab/mock-gpu", "envoy"],
+  "lab/evidence": ["lab/replay", "lab/mock-gpu"],
   "lab/replay": ["lab/virtual-envoy", "lab/mock-gpu", "envoy"],
   "lab/virtual-envoy": [],
   "lab/mock-gpu": [],

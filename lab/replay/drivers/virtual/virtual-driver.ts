@@ -24,6 +24,8 @@ export interface VirtualDriverOptions {
   workers: number;
   /** Gateways in front of the fleet. */
   gateways: number;
+  /** Fields of the filter's configuration beside its policy. */
+  configuration?: object;
 }
 
 /** Policies of the filter by name: these run the compiled module. */
@@ -94,7 +96,7 @@ export class VirtualDriver implements Driver {
       const { wasm, bytesPerToken, workers } = this.options;
       const seed = plan.seed * 64 + index;
       const { model } = PRESETS[preset];
-      const configuration = { policy: arm };
+      const configuration = { policy: arm, ...this.options.configuration };
       return new FilterGateway({
         wasm,
         configuration,

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// `evidence`: plays the studies in virtual time and writes their results as Markdown, a page and figures.
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { announcement, conduct, writtenResults } from "../../lab/evidence/conduct.ts";
+import { renderEvidence } from "../../lab/evidence/html.ts";
+import { EMPTY_RESULTS, withSection } from "../../lab/evidence/markdown.ts";
+import { Player } from "../../lab/evidence/player.ts";
+import { packed, readPacked, RunRecords, type RunRow } from "../../lab/evidence/records.ts";
+import { STUDIES } from "../../lab/evidence/studies.ts";
+import type { Findings, Size, Study } from "../../lab/evidence/study.ts";
+import { Failure } from "../failure.ts";
+import { interruption } from "../interruption.ts";
+import { wholeNumber } from "../numbers.ts";
+import { requireWritable, writeJson, writeOutput } from "../output-file.ts";
+import { fromRoot } from "../paths.ts";
+
+export interface EvidenceOptions {
+  quick?: boolean;
+  full?: boolean;
+  /** Writes everything again from the runs that are written down. */
+  render?: boolean;
+  workers: string;
+  out?: string;
+  json?: string;
+}
+
+const CACHE = [".cache", "evidence"];
+const PAGE = "results.html";
+
+function say(message: string): void {
+  process.stderr.write(`${message}\n`);
+}
+
+function sizeOf({ quick, full }: EvidenceOptions): Size {
+  if (quick && full) throw new Failure("give either --quick or --full, not both");
+  return quick ? "quick" : full ? "full" : "default";
+}
+
+function studiesNamed(name: string | undefined, among: readonly Study[]): readonly Study[] {
+  if (name === undefined) return among;
+  const found = among.filter((study) => study.name === name);
+  if (found.length > 0) return found;
+  const names = among.map((study) => study.name).join(", ");
+  throw new Failure(`no study is called ${name}; there are ${names}`);
+}
+
+/** Where results go: what stays in the repository is written by the whole default run only. */
+function foldersOf(options: EvidenceOptions, size: Size): { text: string; page: string } {
+  const built = fromRoot("build", "evidence");
+  const text = options.out ?? (size === "quick" ? built : fromRoot("docs"));
+  return { text, page: options.out ?? built };
+}
+
+function figuresOf(folder: string, study: Study): string {
+  return join(folder, "results", `${study.name}.ndjson.gz`);
+}
+
+interface Told {
+  study: Study;
+  rows: RunRow[];
+  findings: Findings;
+}
+
+async function playStudy(
+  study: Study,
+  player: Player,
+  size: Size,
+  workers: number,
+  signal: AbortSignal,
+): Promise<RunRow[]> {
+  say(announcement(study, size, workers));
+  const records = new RunRecords(fromRoot(...CACHE, `${study.name}.ndjson`));
+  return conduct(study, player, records, { size, workers, signal, say });
+}
+
+/** The rows of the last run that was written down. */
+function writtenRows(folder: string, study: Study): RunRow[] {
+  const path = figuresOf(folder, study);
+  const rows = readPacked(path);
+  if (rows.length === 0) throw new Failure(`--render: there are no runs in ${path}`);
+  return rows;
+}
+
+async function write(
+  told: readonly Told[],
+  folders: { text: string; page: string },
+  keepRows: boolean,
+): Promise<void> {
+  mkdirSync(join(folders.text, "results"), { recursive: true });
+  mkdirSync(folders.page, { recursive: true });
+  const path = join(folders.text, "results.md");
+  let text = existsSync(path) ? readFileSync(path, "utf8") : EMPTY_RESULTS;
+  for (const { study, rows, findings } of told) {
+    text = withSection(text, study.name, study.title, findings.markdown);
+    if (keepRows) writeOutput("out", figuresOf(folders.text, study), packed(rows));
+  }
+  writeOutput("out", path, text);
+  const page = await renderEvidence({
+    conditions: "virtual time: the shipped filter over modelled GPUs",
+    notes: told.map(({ study, rows }) => `${study.title}: ${rows.length} runs`),
+    studies: told.map(({ study, findings }) => ({ name: study.name, ...findings })),
+  });
+  writeOutput("out", join(folders.page, PAGE), page);
+  say(`${path}, ${join(folders.page, PAGE)}`);
+}
+
+/**
+ * Everything that can be wrong about the flags is said before anything runs.
+ * @param name the study, all of them when there is none
+ * @param among the studies there are
+ */
+export async function evidence(
+  name: string | undefined,
+  options: EvidenceOptions,
+  among: readonly Study[] = STUDIES,
+): Promise<void> {
+  const size = sizeOf(options);
+  const studies = studiesNamed(name, among);
+  const workers = wholeNumber("workers", options.workers, 1, 64);
+  requireWritable("json", options.json);
+  const folders = foldersOf(options, size);
+  const told: Told[] = [];
+  if (options.render) {
+    for (const study of studies) {
+      const rows = writtenRows(folders.text, study);
+      told.push({ study, rows, findings: study.findings(size, writtenResults(rows)) });
+    }
+  } else {
+    const { signal } = interruption();
+    const player = await Player.create();
+    for (const study of studies) {
+      const rows = await playStudy(study, player, size, workers, signal);
+      told.push({ study, rows, findings: study.findings(size, writtenResults(rows)) });
+    }
+  }
+  await write(told, folders, !options.render);
+  for (const { findings } of told) console.log(findings.markdown);
+  if (options.json === undefined) return;
+  const figures = told.map(({ study, findings }) => [study.name, findings.figures]);
+  writeJson("json", options.json, Object.fromEntries(figures));
+}
