@@ -36,8 +36,8 @@ export class Estimate {
     this.home = NO_INDEX;
     const head = min(<f64>request.headTokens, this.prompt);
     for (let i = 0; i < loads.count; i++) this.held[i] = loads.headServed[i] ? head : 0;
-    if (!homes.headDiffers) this.believe(homes, loads);
-    let seen: f64 = homes.headDiffers ? 0 : min(<f64>homes.seenTokens, this.prompt);
+    this.believe(homes, loads);
+    let seen: f64 = min(<f64>homes.seenTokens, this.prompt);
     for (let i = 0; i < loads.count; i++) seen = max(seen, this.held[i]);
     this.seen = seen;
   }
@@ -64,9 +64,12 @@ export class Estimate {
     );
   }
 
-  /** Takes over the beliefs that are newer than the last eviction seen at their endpoint. */
+  /**
+   * Takes over the beliefs that are newer than the last eviction seen at their endpoint. Under another head they
+   * are what the two heads have in common, too little to make a home.
+   */
   private believe(homes: Homes, loads: Loads): void {
-    const followUp = isFollowUp(homes);
+    const followUp = isFollowUp(homes) && !homes.headDiffers;
     let most: f64 = -1;
     for (let k = 0; k < homes.count; k++) {
       const row = candidateOf(loads, homes.slots[k]);

@@ -24,7 +24,6 @@ export class Sticky extends Policy {
       leaveToEnvoy(request, placementReason(request), decision);
       return;
     }
-    const cachedTokens: u32 = homes.headDiffers ? 0 : homes.prefixTokens[0];
-    sendTo(homes.slots[0], Reason.Home, request, cachedTokens, decision);
+    sendTo(homes.slots[0], Reason.Home, request, homes.prefixTokens[0], decision);
   }
 }

@@ -117,12 +117,16 @@ describe("priced, with a home", () => {
     expect(scene.decision.reason).toBe(Reason.Cold);
   });
 
-  it("treats a conversation under another head as cold", () => {
-    const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 10);
+  it("treats a conversation under another head as cold, and counts on what the two heads share", () => {
+    const scene = new Scene(2, 51_000).home(0, 9_000).load(0, 20_000);
+    scene.options.tier = Tier.None;
     scene.homes.headDiffers = true;
     expect(scene.pick(priced(scene))).toBe(11);
     expect(scene.decision.reason).toBe(Reason.Cold);
     expect(scene.decision.uncachedTokens).toBe(51_000);
+    scene.load(0, 5_000);
+    expect(scene.pick(priced(scene))).toBe(10);
+    expect(scene.decision.uncachedTokens).toBe(42_000);
   });
 
   it("goes to the deeper of two homes", () => {

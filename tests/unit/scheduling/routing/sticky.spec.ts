@@ -60,16 +60,16 @@ describe("sticky", () => {
     expect(decision.uncachedTokens).toBe(600);
   });
 
-  it("stays at home under another head, but expects nothing cached there", () => {
+  it("stays at home under another head, and expects there what the two heads share", () => {
     request.turn = 3;
     homes.count = 1;
     homes.verifiedTurn = 3;
     homes.slots[0] = 2;
-    homes.prefixTokens[0] = 9_400;
+    homes.prefixTokens[0] = 2_500;
     homes.headDiffers = true;
     pick();
     expect(decision.slot).toBe(2);
-    expect(decision.uncachedTokens).toBe(10_000);
+    expect(decision.uncachedTokens).toBe(7_500);
   });
 
   it("never counts more cached tokens than the prompt has", () => {
