@@ -7,6 +7,7 @@ import { LeastRequest } from "./least-request";
 import { Lmetric } from "./lmetric";
 import { RoutingOptions } from "./options";
 import { Policy } from "./policy";
+import { PrefillPool } from "./prefill-pool";
 import { Priced } from "./priced";
 import { SessionHash } from "./session-hash";
 import { SmetricV1 } from "./smetric-v1";
@@ -18,6 +19,11 @@ import { Sticky } from "./sticky";
  * request before the pick.
  */
 export function policyOf(kind: PolicyKind, options: RoutingOptions, learned: Learned): Policy {
+  const policy = plainPolicyOf(kind, options, learned);
+  return options.prefillPool ? new PrefillPool(policy) : policy;
+}
+
+function plainPolicyOf(kind: PolicyKind, options: RoutingOptions, learned: Learned): Policy {
   switch (kind) {
     case PolicyKind.Sticky:
       return new Sticky();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shipped filter as a gateway in virtual time: its module runs in a virtual Envoy over synthesised bodies.
-import { type Stream, VirtualEnvoy } from "../../../virtual-envoy/index.ts";
+import { type Stream, type UpstreamRequest, VirtualEnvoy } from "../../../virtual-envoy/index.ts";
 import { addressOf } from "../../baselines/stock.ts";
 import { ChatBodies } from "../../bodies/chat-body.ts";
 import type { Gateway, Passage, ReportedUsage } from "./gateway.ts";
@@ -11,6 +11,8 @@ export interface FilterGatewayOptions {
   /** The filter's configuration. */
   configuration: object;
   endpoints: number;
+  /** Engines that decode what the endpoints have prefilled: Envoy places among them; 0 = endpoints do both. */
+  decodeEndpoints: number;
   workers: number;
   seed: number;
   bytesPerToken: number;
@@ -28,6 +30,8 @@ const LIMITS = {
   http2WindowBytes: 64 * 1024 * 1024,
   streamIdleTimeoutMs: 0,
 };
+/** What llm-d's sidecar beside a decode engine reads. */
+const PREFILL_HEADER = "x-prefiller-host-port";
 const EVENT_STREAM = { "content-type": "text/event-stream" };
 const FIRST_CHUNK = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}\n\n`;
 
@@ -58,12 +62,16 @@ export class FilterGateway implements Gateway {
 
   /** @throws LoadFailure when the filter refuses its configuration */
   constructor(options: FilterGatewayOptions) {
-    const { wasm, configuration, workers, seed, model, bytesPerToken } = options;
-    const endpoints = Array.from({ length: options.endpoints }, (_, index) => addressOf(index));
-    endpoints.forEach((address, index) => this.indexes.set(address, index));
+    const { wasm, workers, seed, model, bytesPerToken, endpoints, decodeEndpoints } = options;
+    const all = Array.from({ length: endpoints + decodeEndpoints }, (_, index) => addressOf(index));
+    const chosen = all.slice(0, endpoints);
+    chosen.forEach((address, index) => this.indexes.set(address, index));
     this.bodies = new ChatBodies({ model, bytesPerToken, synthetic: true });
+    const pool = { prefill_header: PREFILL_HEADER, prefill_endpoints: chosen };
     this.envoy = new VirtualEnvoy({
-      ...{ wasm, configuration, workers, seed, endpoints },
+      ...{ wasm, workers, seed },
+      configuration: { ...(decodeEndpoints > 0 ? pool : {}), ...options.configuration },
+      endpoints: decodeEndpoints > 0 ? all.slice(endpoints) : chosen,
       limits: LIMITS,
       trace: false,
       keepBodies: false,
@@ -119,11 +127,19 @@ export class FilterGateway implements Gateway {
     if (entry === undefined || upstream === undefined) return;
     this.open.delete(stream);
     const { passage, placed } = entry;
-    passage.endpoint = this.indexes.get(upstream.endpoint.address)!;
+    passage.endpoint = this.endpointOf(upstream);
     passage.seenTurn = numberOf(upstream.headers.get("x-smetric-turn"));
     passage.verifiedTurn = numberOf(upstream.headers.get("x-smetric-verified-turn"));
     passage.decision = upstream.headers.get("x-smetric-decision") ?? null;
     stream.respondHeaders(200, EVENT_STREAM);
     placed();
+  }
+
+  /** The one that Envoy chose, or the prefill endpoint that the filter named to it. */
+  private endpointOf({ endpoint, headers }: UpstreamRequest): number {
+    const named = headers.get(PREFILL_HEADER);
+    const index = this.indexes.get(named ?? endpoint.address);
+    if (index === undefined) throw new Error(`${endpoint.address}: no prefill endpoint was named`);
+    return index;
   }
 }

@@ -88,7 +88,7 @@ export class VirtualDriver implements Driver {
   }
 
   private oneGateway(arm: string, plan: ReplayPlan, index: number): Gateway {
-    const { endpoints, preset } = plan.fleet;
+    const { endpoints, decodeEndpoints, preset } = plan.fleet;
     const draws = chance(plan.seed, `gateway/${arm}/${index}`);
     const stock = STOCK_POLICIES[arm];
     if (stock !== undefined) return new StockGateway(stock, endpoints, draws);
@@ -101,6 +101,7 @@ export class VirtualDriver implements Driver {
         wasm,
         configuration,
         endpoints,
+        decodeEndpoints,
         workers,
         seed,
         bytesPerToken,
