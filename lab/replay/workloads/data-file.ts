@@ -10,7 +10,12 @@ export function shippedTrace(name: "airline" | "coding-agent"): string {
   return fromRoot("lab", "replay", "data", `${name}.ndjson.br`);
 }
 
-function readText(path: string): string {
+/**
+ * The text of a file (`.br` and `.gz` are unpacked).
+ * @throws Failure naming the file, and why it cannot be read
+ */
+export function readText(path: string): string {
+  if (!existsSync(path)) throw new Failure(`${path}: no such file`);
   try {
     const bytes = readFileSync(path);
     if (path.endsWith(".br")) return brotliDecompressSync(bytes).toString("utf8");
@@ -34,17 +39,19 @@ function parseRow<T>(line: string): T {
  * @throws Failure naming the file, and the line that is not a JSON object; or why it cannot be read
  */
 export function readJsonLines<T>(path: string): T[] {
-  if (!existsSync(path)) throw new Failure(`${path}: no such file`);
+  return parseJsonLines<T>(path, readText(path));
+}
+
+/** @throws Failure naming the file, and the line that is not a JSON object */
+export function parseJsonLines<T>(path: string, text: string): T[] {
   const rows: T[] = [];
-  readText(path)
-    .split("\n")
-    .forEach((line, index) => {
-      if (line.trim() === "") return;
-      try {
-        rows.push(parseRow<T>(line));
-      } catch {
-        throw new Failure(`${path}: line ${index + 1} is not a JSON object`);
-      }
-    });
+  text.split("\n").forEach((line, index) => {
+    if (line.trim() === "") return;
+    try {
+      rows.push(parseRow<T>(line));
+    } catch {
+      throw new Failure(`${path}: line ${index + 1} is not a JSON object`);
+    }
+  });
   return rows;
 }

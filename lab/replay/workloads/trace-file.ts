@@ -2,8 +2,10 @@
 // Trace files that users bring: what format a file has is read off its first row.
 import { basename } from "node:path";
 import { Failure } from "../../../cli/failure.ts";
-import { readJsonLines } from "./data-file.ts";
-import { type LinkedRow, linkedSource } from "./linked-rows.ts";
+import { parseJsonLines, readText } from "./data-file.ts";
+import { type LinkedRow, linkedSource, NOT_SERVED, type Piece } from "./linked-rows.ts";
+import { recordsIn } from "./log-lines.ts";
+import { recordRows } from "./record-rows.ts";
 import type { SessionSource } from "./session.ts";
 
 /** Mooncake's public traces: blocks of 512 tokens, named by a hash of themselves and all before them. */
@@ -18,18 +20,6 @@ interface MooncakeRow {
 interface BailianRow extends MooncakeRow {
   chat_id: number;
   parent_chat_id: number;
-}
-
-/** The filter's own record of a request; `prefix` fields and hashes, no text. */
-interface ObserveRow {
-  time_ms?: number;
-  time?: number | string;
-  tenant?: string;
-  session_key?: string;
-  turn: number;
-  prompt_tokens: number;
-  output_tokens?: number;
-  boundaries: { hash: string; runs: number; tokens: number }[];
 }
 
 /** A chat-completions body with the time it was sent. */
@@ -51,6 +41,23 @@ const BAILIAN_BLOCK = 16;
 const DEFAULT_OUTPUT_TOKENS = 300;
 const CHARACTERS_PER_TOKEN = 4;
 
+/** Of formats without an answer's end, without endpoints and without a head. */
+const UNTOLD = {
+  durationMs: null,
+  name: null,
+  app: "",
+  headTokens: 0,
+  served: NOT_SERVED,
+} as const;
+
+/** Full blocks; each is named by itself and all before it. */
+function blocksOf({ hash_ids, input_length }: MooncakeRow, blockTokens: number): Piece[] {
+  const full = Math.floor(input_length / blockTokens);
+  return hash_ids
+    .slice(0, full)
+    .map((name) => ({ name, tokens: blockTokens, role: "user" as const }));
+}
+
 function mooncakeRows(rows: readonly MooncakeRow[]): LinkedRow[] {
   const endedAt = new Map<number, number>();
   return rows.map((row, index) => {
@@ -60,12 +67,12 @@ function mooncakeRows(rows: readonly MooncakeRow[]): LinkedRow[] {
     for (let i = full - 1; i >= 1 && parent < 0; i--) parent = endedAt.get(row.hash_ids[i]!) ?? -1;
     if (full >= 2) endedAt.set(row.hash_ids[full - 1]!, index);
     return {
+      ...UNTOLD,
       timeMs: row.timestamp,
       inputTokens: row.input_length,
       outputTokens: row.output_length,
       parent,
-      blocks: row.hash_ids,
-      blockTokens: MOONCAKE_BLOCK,
+      opening: () => blocksOf(row, MOONCAKE_BLOCK),
     };
   });
 }
@@ -76,12 +83,12 @@ function bailianRows(rows: readonly BailianRow[]): LinkedRow[] {
     const parent = indexOf.get(row.parent_chat_id) ?? -1;
     indexOf.set(row.chat_id, index);
     return {
+      ...UNTOLD,
       timeMs: row.timestamp * 1000,
       inputTokens: row.input_length,
       outputTokens: row.output_length,
       parent,
-      blocks: row.hash_ids,
-      blockTokens: BAILIAN_BLOCK,
+      opening: () => blocksOf(row, BAILIAN_BLOCK),
     };
   });
 }
@@ -91,27 +98,6 @@ function timeMsOf(value: number | string | undefined, file: string): number {
   const parsed = typeof value === "string" ? Date.parse(value) : NaN;
   if (Number.isNaN(parsed)) throw new Failure(`${file}: a row has no time`);
   return parsed;
-}
-
-function observeRows(rows: readonly ObserveRow[], file: string): LinkedRow[] {
-  const endedAt = new Map<string, number>();
-  const linked: LinkedRow[] = [];
-  for (const row of rows) {
-    if (row.turn < 1 || row.boundaries.length === 0) continue;
-    const name = (hash: string): string => `${row.tenant ?? ""}/${hash}`;
-    const known = row.boundaries.slice(0, -1).reverse();
-    const parentHash = known.find(({ hash }) => endedAt.has(name(hash)));
-    endedAt.set(name(row.boundaries.at(-1).hash), linked.length);
-    linked.push({
-      timeMs: timeMsOf(row.time_ms ?? row.time, file),
-      inputTokens: Math.max(1, row.prompt_tokens),
-      outputTokens: row.output_tokens ?? DEFAULT_OUTPUT_TOKENS,
-      parent: parentHash === undefined ? -1 : endedAt.get(name(parentHash.hash))!,
-      blocks: [],
-      blockTokens: 1,
-    });
-  }
-  return linked;
 }
 
 function bodyRows(rows: readonly BodyRow[], file: string): LinkedRow[] {
@@ -128,12 +114,13 @@ function bodyRows(rows: readonly BodyRow[], file: string): LinkedRow[] {
     endedAt.set(messages.join(), index);
     const characters = messages.reduce((sum, message) => sum + message.length, 0);
     return {
+      ...UNTOLD,
       timeMs: timeMsOf(row.timestamp ?? row.time, file),
       inputTokens: Math.max(1, Math.round(characters / CHARACTERS_PER_TOKEN)),
       outputTokens: row.output_tokens ?? DEFAULT_OUTPUT_TOKENS,
       parent,
-      blocks: [],
-      blockTokens: 1,
+      opening: () => [],
+      name: messages.join(),
     };
   });
 }
@@ -143,21 +130,32 @@ function linkedRows(rows: readonly object[], file: string): LinkedRow[] {
   if (first === undefined) throw new Failure(`${file}: no rows`);
   if ("chat_id" in first) return bailianRows(rows as BailianRow[]);
   if ("hash_ids" in first) return mooncakeRows(rows as MooncakeRow[]);
-  if ("boundaries" in first) return observeRows(rows as ObserveRow[], file);
   if ("messages" in first || "body" in first) return bodyRows(rows, file);
   throw new Failure(
     `${file}: unknown format; Mooncake and Bailian traces, the filter's records, and chat bodies with time stamps are read`,
   );
 }
 
+/** A file as rows in order of time. */
+export interface Trace {
+  /** The file's name without folder and endings. */
+  name: string;
+  rows: LinkedRow[];
+  /** Lines that were passed over: not of the filter, in an access log. */
+  others: number;
+}
+
 /** Rows that lack a field of their format are the user's fault, not the program's. */
-function rowsOf(file: string): LinkedRow[] {
-  const rows = readJsonLines<object>(file);
+function rowsOf(file: string, text: string): Pick<Trace, "rows" | "others"> {
   try {
-    const linked = linkedRows(rows, file);
-    const isWhole = ({ timeMs, inputTokens, outputTokens, blocks }: LinkedRow): boolean =>
-      [timeMs, inputTokens, outputTokens].every(Number.isFinite) && Array.isArray(blocks);
-    if (linked.every(isWhole)) return linked;
+    const { records, others } = recordsIn(text);
+    const rows =
+      records.length > 0
+        ? recordRows(records)
+        : sortedByTime(linkedRows(parseJsonLines<object>(file, text), file));
+    const isWhole = ({ timeMs, inputTokens, outputTokens }: LinkedRow): boolean =>
+      [timeMs, inputTokens, outputTokens].every(Number.isFinite);
+    if (rows.every(isWhole)) return { rows, others: records.length > 0 ? others : 0 };
   } catch (fault) {
     if (!(fault instanceof TypeError)) throw fault;
   }
@@ -165,16 +163,24 @@ function rowsOf(file: string): LinkedRow[] {
 }
 
 /**
- * A workload from a user's file.
+ * Reads a user's trace or access log.
  * @throws Failure for a missing file, broken JSON, or an unknown format
+ */
+export function readTrace(file: string): Trace {
+  const name = basename(file).replace(/\..*$/, "");
+  return { name, ...rowsOf(file, readText(file)) };
+}
+
+/**
+ * A workload from a user's file: its sessions, in random order.
+ * @throws Failure as `readTrace` does
  */
 export function traceFileSource(
   file: string,
   options: { seed: number; gapCapMs: number },
 ): SessionSource {
-  const rows = rowsOf(file);
-  const byTime = sortedByTime(rows);
-  return linkedSource(basename(file).replace(/\..*$/, ""), byTime, options);
+  const { name, rows } = readTrace(file);
+  return linkedSource(name, rows, options);
 }
 
 /** Rows in order of time, parents renumbered. */

@@ -8,6 +8,7 @@ import { after, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { Failure } from "../../../cli/failure.ts";
 import { workloadNamed } from "../../../lab/replay/workloads/named.ts";
+import { readTrace } from "../../../lab/replay/workloads/trace-file.ts";
 import {
   promptTokensOf,
   type Session,
@@ -85,7 +86,54 @@ describe("trace files", () => {
       ],
       2,
     );
-    assert.deepEqual(turnsOf(sessions), [[1, 2, 3], [1]]);
+    // The other tenant's log begins in the middle of a conversation.
+    assert.deepEqual(turnsOf(sessions), [[1, 2, 3], [2]]);
+  });
+
+  it("finds records in access logs: behind a prefix, as a field, or as text in a field", () => {
+    const record = (time_ms: number, hashes: string[]) => ({
+      ...{ time_ms, duration_ms: 500, tenant: "t", turn: hashes.length, prompt_tokens: 100 },
+      boundaries: hashes.map((hash, runs) => ({ hash, runs, tokens: 10 * (runs + 1) })),
+    });
+    const [first, second, third] = [["a"], ["a", "b"], ["a", "b", "c"]].map((hashes, index) =>
+      record(index * 10_000, hashes),
+    );
+    const file = join(folder, "access.log");
+    const lines = [
+      "[2026-01-01 00:00:00.000][1][info][main] starting",
+      `2026-01-01T00:00:00Z stdout F ${JSON.stringify(first)}`,
+      JSON.stringify({ status: 200, smetric: second }),
+      JSON.stringify({ log: `${JSON.stringify({ smetric: JSON.stringify(third) })}\n` }),
+      "-",
+    ];
+    writeFileSync(file, lines.join("\n"));
+    const { rows, others } = readTrace(file);
+    assert.equal(others, 2);
+    assert.deepEqual(
+      rows.map(({ timeMs, durationMs, parent }) => [timeMs, durationMs, parent]),
+      [
+        [-500, 500, -1],
+        [9_500, 500, 0],
+        [19_500, 500, 1],
+      ],
+    );
+  });
+
+  it("gives twins one prompt, and keeps conversations behind different heads apart", () => {
+    const record = (time_ms: number, head: string) => ({
+      ...{ time_ms, turn: 1, prompt_tokens: 100, head, head_tokens: 40 },
+      boundaries: [{ hash: "a", runs: 0, tokens: 60 }],
+    });
+    const rows = [record(0, "x"), record(1, "x"), record(2, "y")];
+    const sessions = sessionsOf("twins.jsonl", rows, 3);
+    const tips = (apps: RegExp): unknown[] =>
+      sessions.filter(({ app }) => apps.test(app.name)).map(({ calls }) => calls[0]!.tip);
+    assert.equal(new Set(tips(/x$/)).size, 1);
+    assert.equal(new Set(tips(/./)).size, 2);
+    for (const session of sessions) {
+      assert.equal(session.app.headTokens, 40);
+      assert.equal(promptTokensOf(session, session.calls[0]!), 100);
+    }
   });
 
   it("links chat bodies by the messages that they repeat", () => {
