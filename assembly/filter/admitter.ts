@@ -13,6 +13,7 @@ import { Evidence } from "../scheduling/admission/evidence";
 import { HeldHeads } from "../scheduling/admission/held-heads";
 import { HoldOrder } from "../scheduling/admission/held-queue";
 import { AdmissionOptions } from "../scheduling/admission/options";
+import { Scouts } from "../scheduling/admission/scouts";
 import { SharedEndpoints } from "../scheduling/admission/shared-endpoints";
 import { StopClass } from "../scheduling/admission/stop-class";
 import { markForeign } from "../scheduling/admission/subset";
@@ -27,6 +28,7 @@ const GAUGE_MS: u64 = 500;
 @final
 export class Admitter {
   readonly admission: Admission;
+  readonly scouts: Scouts = new Scouts();
   /** Body bytes that waiting requests keep in Envoy's buffers. */
   private heldBytes: u64 = 0;
   private gaugedMs: u64 = 0;

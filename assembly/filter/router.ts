@@ -155,7 +155,8 @@ export class Router {
     const admitter = turnaround.admitter;
     if (admitter === null || turnaround.request.identity.isFinal) return Verdict.Pass;
     if (!mayHold && !this.options.admissionDryRun) return Verdict.Pass;
-    if (this.isScout(turnaround)) return Verdict.Pass;
+    const isNew = turnaround.homes.count == 0 || this.loads.count == 0;
+    if (isNew && admitter.scouts.takes(this.loads, nowMs)) return Verdict.Pass;
     const verdict = admitter.arrive(turnaround, ticket, bodyBytes, this.loads, nowMs);
     if (!this.options.admissionDryRun || verdict != Verdict.Hold) return verdict;
     // A dry run counts whom no room is found for at once, and lets everybody go.
@@ -163,15 +164,6 @@ export class Router {
     if (released === null) this.meters.count(Counter.AdmissionWouldHold);
     admitter.abandon(turnaround);
     return Verdict.Pass;
-  }
-
-  /**
-   * While endpoints are unknown, Envoy has to find them: all requests help where none is known, else every eighth
-   * without a home (an endpoint that never answers must not switch admission off).
-   */
-  private isScout(turnaround: Turnaround): bool {
-    if (this.loads.count == 0) return true;
-    return !this.loads.complete && turnaround.homes.count == 0 && (this.drawn & 7) == 0;
   }
 
   private pick(turnaround: Turnaround, fleet: Fleet, nowMs: u64): void {

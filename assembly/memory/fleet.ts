@@ -91,6 +91,7 @@ export class Fleet {
     this.roster.refresh(nowMs);
     loads.count = 0;
     loads.complete = this.roster.known > 0 && this.members <= this.roster.known;
+    loads.missing = max(0, this.members - this.roster.known);
     loads.sampled = this.roster.known > MAX_CANDIDATES;
     if (loads.sampled) this.listSample(loads, homes, chance);
     else this.listAll(loads);

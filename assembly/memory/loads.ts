@@ -28,4 +28,6 @@ export class Loads {
   sampled: bool = false;
   /** False while the cluster has endpoints that have not served yet: Envoy then places first turns. */
   complete: bool = false;
+  /** How many those are. */
+  missing: i32 = 0;
 }
