@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every driver of a replay offers: it takes a plan and an arm, and gives back what happened.
-import type { PresetName } from "../../mock-gpu/engine/step-cost.ts";
+import type { PresetName, StepCost } from "../../mock-gpu/engine/step-cost.ts";
 import type { ArmRun, CallRecord } from "../measures/record.ts";
 import type { Session } from "../workloads/session.ts";
 
@@ -18,6 +18,8 @@ export interface FleetPlan {
   /** Engines that decode what the endpoints have prefilled; 0 = every endpoint does both. */
   decodeEndpoints: number;
   preset: PresetName;
+  /** Step costs that are not those of the preset, such as measured ones; virtual time only. */
+  cost?: StepCost;
   /** KV capacity of one endpoint in tokens. */
   kvTokens: number;
   /** Tokens per KV block. */

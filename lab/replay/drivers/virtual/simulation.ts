@@ -33,7 +33,7 @@ interface Progress {
 }
 
 function buildEngines(plan: FleetPlan): Engine[] {
-  const { preset, kvTokens, blockTokens, globalTokens, globalGbps } = plan;
+  const { preset, cost, kvTokens, blockTokens, globalTokens, globalGbps } = plan;
   const tiers =
     globalTokens === 0 || globalGbps === 0
       ? []
@@ -48,7 +48,7 @@ function buildEngines(plan: FleetPlan): Engine[] {
         ];
   return Array.from(
     { length: plan.endpoints + plan.decodeEndpoints },
-    () => new Engine({ preset, kvTokens, blockTokens, tiers }),
+    () => new Engine({ preset, cost, kvTokens, blockTokens, tiers }),
   );
 }
 

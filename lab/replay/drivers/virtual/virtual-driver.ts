@@ -108,7 +108,7 @@ export class VirtualDriver implements Driver {
         model,
       });
     }
-    const published = publishedNamed(arm, PRESETS[preset].cost);
+    const published = publishedNamed(arm, cost ?? PRESETS[preset].cost);
     if (published !== null) return new BaselineGateway(published, endpoints, draws);
     throw unknownArm(arm);
   }
