@@ -88,7 +88,7 @@ export class VirtualDriver implements Driver {
   }
 
   private oneGateway(arm: string, plan: ReplayPlan, index: number): Gateway {
-    const { endpoints, decodeEndpoints, preset } = plan.fleet;
+    const { endpoints, decodeEndpoints, preset, cost } = plan.fleet;
     const draws = chance(plan.seed, `gateway/${arm}/${index}`);
     const stock = STOCK_POLICIES[arm];
     if (stock !== undefined) return new StockGateway(stock, endpoints, draws);
