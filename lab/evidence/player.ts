@@ -89,45 +89,53 @@ export class Player {
     const waiting = [...specs].reverse();
     const threads = Array.from(
       { length: Math.min(workers, specs.length) },
-      () => new Worker(this.script),
+      () => new PlayerThread(this.script, signal),
     );
-    const stop = (): void => {
-      for (const thread of threads) void thread.terminate();
-    };
-    signal.addEventListener("abort", stop);
     try {
       await Promise.all(
         threads.map(async (thread) => {
           for (let spec = waiting.pop(); spec !== undefined; spec = waiting.pop()) {
-            done(spec, await this.playOn(thread, spec, signal));
+            done(spec, await thread.play({ spec, wasm: this.wasm }));
           }
         }),
       );
     } finally {
-      signal.removeEventListener("abort", stop);
-      stop();
+      for (const thread of threads) thread.close();
     }
   }
+}
 
-  private playOn(thread: Worker, spec: RunSpec, signal: AbortSignal): Promise<Played> {
-    return new Promise((resolve, reject) => {
-      const finish = (act: () => void): void => {
-        thread.removeAllListeners();
-        act();
-      };
-      const fail = (why: string): void =>
-        finish(() => reject(new Failure(`${spec.cell}, ${spec.arm}: ${why}`)));
-      thread.on("error", (error: Error) => fail(error.stack ?? error.message));
-      thread.on("exit", () => {
-        if (signal.aborted) finish(() => reject(signal.reason as Error));
-        else fail("the worker ended");
-      });
-      thread.on("message", (result: TaskResult) => {
-        if ("error" in result) fail(result.error);
-        else finish(() => resolve(result));
-      });
-      const task: Task = { spec, wasm: this.wasm };
-      thread.postMessage(task);
+/** One thread, one run at a time. */
+class PlayerThread {
+  private readonly worker: Worker;
+  private settle: ((result: TaskResult) => void) | null = null;
+  private readonly stop = (): void => this.close();
+
+  constructor(
+    script: string,
+    private readonly signal: AbortSignal,
+  ) {
+    this.worker = new Worker(script);
+    this.worker.on("message", (result: TaskResult) => this.settle?.(result));
+    this.worker.on("error", (error: Error) =>
+      this.settle?.({ error: error.stack ?? error.message }),
+    );
+    this.worker.on("exit", () => this.settle?.({ error: "the worker ended" }));
+    signal.addEventListener("abort", this.stop);
+  }
+
+  async play(task: Task): Promise<Played> {
+    const result = await new Promise<TaskResult>((resolve) => {
+      this.settle = resolve;
+      this.worker.postMessage(task);
     });
+    this.signal.throwIfAborted();
+    if (!("error" in result)) return result;
+    throw new Failure(`${task.spec.cell}, ${task.spec.arm}: ${result.error}`);
+  }
+
+  close(): void {
+    this.signal.removeEventListener("abort", this.stop);
+    void this.worker.terminate();
   }
 }
