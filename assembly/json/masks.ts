@@ -11,6 +11,7 @@ const VECTORS: usize = memory.data<u64>(
     0x2222222222222222, 0x2222222222222222, 0x5c5c5c5c5c5c5c5c, 0x5c5c5c5c5c5c5c5c,
     0x1f1f1f1f1f1f1f1f, 0x1f1f1f1f1f1f1f1f, 0xc0c0c0c0c0c0c0c0, 0xc0c0c0c0c0c0c0c0,
     0x0f0f0f0f0f0f0f0f, 0x0f0f0f0f0f0f0f0f, 0x006600740072ffff, 0x006e005c00000000,
+    0x6e6e6e6e6e6e6e6e, 0x6e6e6e6e6e6e6e6e,
   ],
   16,
 );
@@ -21,6 +22,7 @@ const WIDE_FIRSTS: usize = VECTORS + 48;
 const LOW_HALVES: usize = VECTORS + 64;
 /** Plain letters by their low half. */
 const LETTERS: usize = VECTORS + 80;
+const LINE_LETTERS: usize = VECTORS + 96;
 
 const ODD_BITS: u64 = 0xaaaaaaaaaaaaaaaa;
 
@@ -62,7 +64,7 @@ export function controlMask(a: v128, b: v128, c: v128, d: v128): u64 {
 @inline
 export function allPrintable(a: v128, b: v128, c: v128, d: v128): bool {
   const lowest = i8x16.min_s(i8x16.min_s(a, b), i8x16.min_s(c, d));
-  return i8x16.all_true(i8x16.gt_s(lowest, v128.load(LAST_CONTROLS)));
+  return i8x16.bitmask(i8x16.gt_s(lowest, v128.load(LAST_CONTROLS))) == 0xffff;
 }
 
 /** True when one of the bytes is a control character. */
@@ -138,6 +140,45 @@ export function plainLetterMask(a: v128, b: v128, c: v128, d: v128): u64 {
 function plainLetters(bytes: v128): v128 {
   const halves = v128.and(bytes, v128.load(LOW_HALVES));
   return i8x16.eq(i8x16.swizzle(v128.load(LETTERS), halves), bytes);
+}
+
+/** Bytes that are quotes. */
+// @ts-ignore: decorator
+@inline
+export function quotesOf(bytes: v128): v128 {
+  return i8x16.eq(bytes, v128.load(QUOTES));
+}
+
+/** Bytes that are backslashes. */
+// @ts-ignore: decorator
+@inline
+export function backslashesOf(bytes: v128): v128 {
+  return i8x16.eq(bytes, v128.load(BACKSLASHES));
+}
+
+/** The lowest bytes of ASCII are controls, anything else is below zero. */
+// @ts-ignore: decorator
+@inline
+export function printableOf(a: v128, b: v128, c: v128, d: v128): v128 {
+  const lowest = i8x16.min_s(i8x16.min_s(a, b), i8x16.min_s(c, d));
+  return i8x16.gt_s(lowest, v128.load(LAST_CONTROLS));
+}
+
+/** Escaped bytes that need a closer look, and quotes that are not escaped. */
+// @ts-ignore: decorator
+@inline
+export function oddOf(bytes: v128, escaped: v128, quotes: v128): v128 {
+  const lineFeeds = i8x16.eq(bytes, v128.load(LINE_LETTERS));
+  return v128.andnot(v128.xor(escaped, quotes), lineFeeds);
+}
+
+/** Sum of all lanes, each 0..255. */
+// @ts-ignore: decorator
+@inline
+export function sumOf(lanes: v128): u32 {
+  const sums = i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(lanes));
+  const low = i32x4.extract_lane(sums, 0) + i32x4.extract_lane(sums, 1);
+  return low + i32x4.extract_lane(sums, 2) + i32x4.extract_lane(sums, 3);
 }
 
 /** Letters that are their own canonical form, the quote among them. Scalar oracle of `plainLetterMask`. */

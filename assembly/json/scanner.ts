@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streaming JSON scanner: finds the tokens of a document that arrives in windows of any size, builds nothing.
-import { firstBytes, shortText } from "../hash/text";
 import {
   BOM_FIRST,
   CLOSE_BRACE,
-  CLOSE_BRACKET,
   COLON,
   COMMA,
   isDigit,
@@ -15,16 +13,15 @@ import {
   LOWER_T,
   MINUS,
   OPEN_BRACE,
-  OPEN_BRACKET,
   QUOTE,
   SPACE,
 } from "./bytes";
 import { mix } from "../hash/mix";
-import { plainLength } from "./masks";
 import { NumberReader } from "./number-reader";
 import { Progress } from "./progress";
 import { Container, Literal, Sink, Token } from "./sink";
 import { TextReader } from "./text-reader";
+import { readWord, readLine } from "./whole-text";
 
 /** Scratch that a window must offer before its first and behind its last byte. */
 export const WINDOW_SLACK_BYTES: i32 = 128;
@@ -36,14 +33,14 @@ const UPPER_I: i32 = 0x49;
 const UPPER_N: i32 = 0x4e;
 const LITERAL: u64 = 0x2545f4914f6cdd1d;
 
-/** What the grammar allows next. */
+/** What the grammar allows next; those that allow an end stand together. */
 enum Expect {
-  Document,
-  Value,
-  ValueOrEnd,
   Key,
-  KeyOrEnd,
+  Value,
+  Document,
   Colon,
+  KeyOrEnd,
+  ValueOrEnd,
   CommaOrEnd,
   InText,
   InKey,
@@ -120,65 +117,144 @@ export class Scanner {
     return this.feed(LAST_WINDOW + <usize>WINDOW_SLACK_BYTES, 1);
   }
 
+  /** The loop over all tokens. What it knows stands in locals; in the fields it is left for the next window. */
   private scan(p: usize, end: usize): usize {
-    while (p < end && this.progress != Progress.Malformed) {
-      const expect = this.expect;
-      if (expect == Expect.InText || expect == Expect.InKey) {
-        p = this.continueText(p, end);
-        if (this.expect == expect) return p;
-        continue;
-      }
+    if (this.expect == Expect.InText || this.expect == Expect.InKey) {
+      p = this.continueText(p, end);
+      if (this.expect == Expect.InText || this.expect == Expect.InKey) return p;
+    }
+    const sink = this.sink;
+    const token = this.token;
+    const origin = this.origin;
+    let expect = this.expect;
+    let inObject = this.inObject;
+    while (p < end) {
       const byte = <i32>load<u8>(p);
       if (byte <= SPACE) {
-        if (!isSpace(byte)) this.refuse();
+        if (!isSpace(byte)) return this.refuse(p);
         p++;
         continue;
       }
-      switch (expect) {
-        case Expect.Key:
-        case Expect.KeyOrEnd: {
-          if (byte == QUOTE) p = this.beginText(p + 1, end, true);
-          else if (byte == CLOSE_BRACE && expect == Expect.KeyOrEnd) p = this.close(p, end);
-          else this.refuse();
-          break;
+      if (isClose(byte)) {
+        const mayEnd = expect >= Expect.KeyOrEnd && expect <= Expect.CommaOrEnd;
+        if (!mayEnd || inObject != (byte == CLOSE_BRACE)) return this.refuse(p);
+        p++;
+        token.offset = <i32>(p - origin);
+        inObject = this.leave();
+        sink.end(byte == CLOSE_BRACE ? Container.Object : Container.Array, token);
+      } else if (expect == Expect.Key || expect == Expect.KeyOrEnd) {
+        if (byte != QUOTE) return this.refuse(p);
+        let next = readWord(p + 1, end, token);
+        if (next == 0) {
+          next = this.beginText(p + 1, end, this.keepKeys, false);
+          if (this.text.progress != Progress.Done) return this.stop(next, Expect.InKey, inObject);
         }
-        case Expect.Colon: {
-          if (byte != COLON) this.refuse();
-          this.expect = Expect.Value;
-          p++;
-          break;
-        }
-        case Expect.CommaOrEnd: {
-          if (byte == COMMA) {
-            this.expect = this.inObject ? Expect.Key : Expect.Value;
-            p++;
-          } else if (byte == (this.inObject ? CLOSE_BRACE : CLOSE_BRACKET)) {
-            p = this.close(p, end);
-          } else {
-            this.refuse();
+        p = next;
+        token.offset = <i32>(p - origin);
+        sink.key(token);
+        const hasColon = p < end && <i32>load<u8>(p) == COLON;
+        expect = hasColon ? Expect.Value : Expect.Colon;
+        p += <usize>hasColon;
+        continue;
+      } else if (
+        expect == Expect.Value ||
+        expect == Expect.ValueOrEnd ||
+        expect == Expect.Document
+      ) {
+        if (byte == QUOTE) {
+          let next = readWord(p + 1, end, token);
+          if (next == 0) {
+            next = this.beginText(p + 1, end, token.wantText, token.wantPieces);
+            if (this.text.progress != Progress.Done)
+              return this.stop(next, Expect.InText, inObject);
           }
-          break;
-        }
-        case Expect.Nothing: {
-          this.refuse();
-          break;
-        }
-        default: {
-          const next = this.value(p, end, byte);
-          if (next == p) return p;
           p = next;
+          token.offset = <i32>(p - origin);
+          token.wantText = token.wantPieces = false;
+          sink.text(token);
+        } else if (isOpen(byte)) {
+          inObject = byte == OPEN_BRACE;
+          if (!this.enter(inObject)) return this.refuse(p);
+          p++;
+          token.offset = <i32>(p - origin);
+          token.wantText = token.wantPieces = false;
+          sink.begin(inObject ? Container.Object : Container.Array, token);
+          expect = inObject ? Expect.KeyOrEnd : Expect.ValueOrEnd;
+          continue;
+        } else {
+          this.expect = expect;
+          const next = this.scalar(p, end, byte);
+          if (next == p) return this.stop(p, expect, inObject);
+          p = next;
+          if (byte == BOM_FIRST) continue;
         }
+      } else if (expect == Expect.CommaOrEnd) {
+        if (byte != COMMA) return this.refuse(p);
+        expect = inObject ? Expect.Key : Expect.Value;
+        p++;
+        continue;
+      } else if (expect == Expect.Colon) {
+        if (byte != COLON) return this.refuse(p);
+        expect = Expect.Value;
+        p++;
+        continue;
+      } else {
+        return this.refuse(p);
+      }
+      // A value is complete: nearly always the comma behind it stands right there.
+      token.wantText = token.wantPieces = false;
+      if (this.depth == 0) {
+        this.progress = Progress.Done;
+        expect = Expect.Nothing;
+      } else if (p < end && <i32>load<u8>(p) == COMMA) {
+        expect = inObject ? Expect.Key : Expect.Value;
+        p++;
+      } else {
+        expect = Expect.CommaOrEnd;
       }
     }
+    return this.stop(p, expect, inObject);
+  }
+
+  // @ts-ignore: decorator
+  @inline
+  private stop(p: usize, expect: Expect, inObject: bool): usize {
+    this.expect = expect;
+    this.inObject = inObject;
     return p;
   }
 
-  /** The value that begins with `byte`; returns `p` itself when its end is not in sight or it is refused. */
-  private value(p: usize, end: usize, byte: i32): usize {
-    if (byte == QUOTE) return this.beginText(p + 1, end, false);
-    if (byte == OPEN_BRACE) return this.open(p, true);
-    if (byte == OPEN_BRACKET) return this.open(p, false);
-    if (byte == CLOSE_BRACKET && this.expect == Expect.ValueOrEnd) return this.close(p, end);
+  private refuse(p: usize): usize {
+    this.progress = Progress.Malformed;
+    return p;
+  }
+
+  // @ts-ignore: decorator
+  @inline
+  private enter(isObject: bool): bool {
+    const depth = this.depth;
+    if (depth == MAX_DEPTH) return false;
+    const bit: u64 = (<u64>1) << (depth & 63);
+    const word = depth >> 6;
+    const kinds = unchecked(this.kinds[word]);
+    unchecked((this.kinds[word] = isObject ? kinds | bit : kinds & ~bit));
+    this.depth = depth + 1;
+    return true;
+  }
+
+  /** Leaves a container; true when the one around it is an object. */
+  // @ts-ignore: decorator
+  @inline
+  private leave(): bool {
+    const depth = this.depth - 1;
+    this.depth = depth;
+    if (depth == 0) return false;
+    const level = depth - 1;
+    return ((unchecked(this.kinds[level >> 6]) >> (level & 63)) & 1) != 0;
+  }
+
+  /** A number or a word; returns `p` itself when its end is not in sight or it is refused. */
+  private scalar(p: usize, end: usize, byte: i32): usize {
     if (isDigit(byte) || byte == MINUS) return this.number(p, end, byte);
     switch (byte) {
       case LOWER_T:
@@ -194,87 +270,40 @@ export class Scanner {
       case BOM_FIRST:
         if (this.expect == Expect.Document && this.position == 0) return this.byteOrderMark(p, end);
     }
-    this.refuse();
-    return p;
+    return this.refuse(p);
   }
 
-  private open(p: usize, isObject: bool): usize {
-    if (this.depth == MAX_DEPTH) {
-      this.refuse();
-      return p;
+  /** A text that is longer than a vector, or has escapes. */
+  private beginText(p: usize, end: usize, keep: bool, inPieces: bool): usize {
+    const text = this.text;
+    const line = readLine(p, end, this.token, keep);
+    if (line != 0) {
+      text.progress = Progress.Done;
+      return line;
     }
-    const word = this.depth >> 6;
-    const bit: u64 = (<u64>1) << (this.depth & 63);
-    const kinds = unchecked(this.kinds[word]);
-    unchecked((this.kinds[word] = isObject ? kinds | bit : kinds & ~bit));
-    this.depth++;
-    this.inObject = isObject;
-    this.expect = isObject ? Expect.KeyOrEnd : Expect.ValueOrEnd;
-    const token = this.token;
-    token.offset = <i32>(p + 1 - this.origin);
-    token.wantText = token.wantPieces = false;
-    this.sink.begin(isObject ? Container.Object : Container.Array, token);
-    return p + 1;
-  }
-
-  private close(p: usize, end: usize): usize {
-    const kind = this.inObject ? Container.Object : Container.Array;
-    const depth = --this.depth;
-    if (depth > 0) {
-      const kinds = unchecked(this.kinds[(depth - 1) >> 6]);
-      this.inObject = ((kinds >> ((depth - 1) & 63)) & 1) != 0;
-    }
-    this.token.offset = <i32>(p + 1 - this.origin);
-    this.sink.end(kind, this.token);
-    return this.afterValue(p + 1, end);
-  }
-
-  /**
-   * The text at `p`, behind its quote. Most texts end within a vector and need no state: one load, one mask,
-   * one hash.
-   */
-  private beginText(p: usize, end: usize, isKey: bool): usize {
-    const bytes = v128.load(p);
-    const size = plainLength(bytes);
-    const close = p + <usize>size;
-    const token = this.token;
-    if (size < 16 && close < end && <i32>load<u8>(close) == QUOTE) {
-      token.hash = shortText(v128.and(bytes, firstBytes(size)), size);
-      token.bytes = size;
-      token.text = p;
-      token.textBytes = size;
-      token.escapes = 0;
-      token.sample.clear();
-      countShortWide(token, bytes, size);
-      return this.endText(close + 1, end, isKey);
-    }
-    const keep = isKey ? this.keepKeys : token.wantText;
-    this.text.begin(keep, !isKey && token.wantPieces);
-    this.expect = isKey ? Expect.InKey : Expect.InText;
-    return this.continueText(p, end);
-  }
-
-  private continueText(p: usize, end: usize): usize {
-    const next = this.text.read(p, end);
-    const progress = this.text.progress;
-    if (progress == Progress.Done) return this.endText(next, end, this.expect == Expect.InKey);
-    if (progress == Progress.Malformed) this.refuse();
+    text.begin(keep, inPieces);
+    const next = text.read(p, end);
+    if (text.progress == Progress.Malformed) this.progress = Progress.Malformed;
     return next;
   }
 
-  /** Reports the text that ends at `next`, and takes the colon or comma that nearly always stands there. */
-  private endText(next: usize, end: usize, isKey: bool): usize {
+  /** The rest of a text that began in an earlier window. */
+  private continueText(p: usize, end: usize): usize {
+    const next = this.text.resume(p, end);
+    if (this.text.progress == Progress.Malformed) this.progress = Progress.Malformed;
+    if (this.text.progress != Progress.Done) return next;
     const token = this.token;
     token.offset = <i32>(next - this.origin);
-    if (!isKey) {
-      token.wantText = token.wantPieces = false;
-      this.sink.text(token);
-      return this.afterValue(next, end);
+    if (this.expect == Expect.InKey) {
+      this.expect = Expect.Colon;
+      this.sink.key(token);
+      return next;
     }
-    this.sink.key(token);
-    const hasColon = next < end && <i32>load<u8>(next) == COLON;
-    this.expect = hasColon ? Expect.Value : Expect.Colon;
-    return hasColon ? next + 1 : next;
+    token.wantText = token.wantPieces = false;
+    this.sink.text(token);
+    this.expect = this.depth > 0 ? Expect.CommaOrEnd : Expect.Nothing;
+    if (this.depth == 0) this.progress = Progress.Done;
+    return next;
   }
 
   private number(p: usize, end: usize, byte: i32): usize {
@@ -286,20 +315,19 @@ export class Scanner {
     }
     const numbers = this.numbers;
     const next = numbers.readNumber(p, end);
-    if (numbers.progress == Progress.Malformed) this.refuse();
+    if (numbers.progress == Progress.Malformed) return this.refuse(p);
     if (numbers.progress != Progress.Done) return p;
     this.token.hash = numbers.hash;
     this.token.value = numbers.value;
     this.token.offset = <i32>(next - this.origin);
     this.sink.number(this.token);
-    return this.afterValue(next, end);
+    return next;
   }
 
   private word(p: usize, end: usize, expected: usize, size: i32, literal: Literal): usize {
     const inSight = min(<usize>size, end - p);
     if (memory.compare(p, expected, inSight) != 0) {
-      this.refuse();
-      return p;
+      return this.refuse(p);
     }
     if (inSight < <usize>size) return p;
     const next = p + <usize>size;
@@ -307,48 +335,28 @@ export class Scanner {
     this.token.hash = mix(LITERAL + <u64>literal);
     this.token.offset = <i32>(next - this.origin);
     this.sink.literal(this.token);
-    return this.afterValue(next, end);
+    return next;
   }
 
   /** Accepted once, at the very beginning, as clients on Windows write it. */
   private byteOrderMark(p: usize, end: usize): usize {
     if (p != this.origin || memory.compare(p, BOM, min(<usize>3, end - p)) != 0) {
-      this.refuse();
-      return p;
+      return this.refuse(p);
     }
     return end - p < 3 ? p : p + 3;
-  }
-
-  /** The value before `p` is complete: takes the comma behind it, if it stands right there. */
-  private afterValue(p: usize, end: usize): usize {
-    this.token.wantText = this.token.wantPieces = false;
-    if (this.depth == 0) {
-      this.expect = Expect.Nothing;
-      this.progress = Progress.Done;
-      return p;
-    }
-    if (p == end || <i32>load<u8>(p) != COMMA) {
-      this.expect = Expect.CommaOrEnd;
-      return p;
-    }
-    this.expect = this.inObject ? Expect.Key : Expect.Value;
-    return p + 1;
-  }
-
-  private refuse(): void {
-    this.progress = Progress.Malformed;
   }
 }
 
 // @ts-ignore: decorator
 @inline
-function countShortWide(token: Token, bytes: v128, size: i32): void {
-  const wide = (<u32>i8x16.bitmask(bytes)) & ((1 << size) - 1);
-  token.wideBytes = token.wideCharacters = 0;
-  if (wide == 0) return;
-  const first = <u32>i8x16.bitmask(i8x16.ge_u(bytes, i8x16.splat(<i8>0xc0)));
-  token.wideBytes = popcnt(wide);
-  token.wideCharacters = popcnt(first & wide);
+function isClose(byte: i32): bool {
+  return (byte | 0x20) == CLOSE_BRACE;
+}
+
+// @ts-ignore: decorator
+@inline
+function isOpen(byte: i32): bool {
+  return (byte | 0x20) == OPEN_BRACE;
 }
 
 const TRUE: usize = memory.data<u8>([0x74, 0x72, 0x75, 0x65]);

@@ -1,86 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads one text of any length in blocks of 64 bytes and hashes it in canonical form on the way.
-import { absorbBlock, BLOCK_BYTES, emptyBlocks, finishBlocks } from "../hash/block";
-import { absorbLast, firstBytes, SHORT_TEXT_BYTES, shortText } from "../hash/text";
-import { BACKSLASH, QUOTE } from "./bytes";
+import { absorbBlock, BLOCK_BYTES } from "../hash/block";
+import { BACKSLASH, QUOTE, SPACE } from "./bytes";
 import {
   EscapeReader,
   isPlainAscii,
-  MAX_CANONICAL_BYTES,
   UNIT_BEGIN,
   unitAt,
   UNIT_BYTES,
   writeThreeBytes,
 } from "./escape-reader";
-import { KeptText } from "./kept-text";
 import {
   allPrintable,
   anyControl,
   anyWide,
+  backslashesOf,
   backslashMask,
   controlMask,
   escapedMask,
   isPlainLetter,
+  oddOf,
   plainLength,
   plainLetterMask,
+  printableOf,
   quoteMask,
+  quotesOf,
+  sumOf,
   wideFirstMask,
   wideMask,
 } from "./masks";
 import { Progress } from "./progress";
 import { PIECE_BYTES, Sink, Token } from "./sink";
+import { TextState } from "./text-state";
 import { SAMPLE_STRIDE } from "./token-sample";
 
 const VECTOR_BYTES: i32 = 16;
-/** A block may begin anywhere in the first 63 bytes and be followed by one vector and one escape. */
-const PENDING_BYTES: i32 = BLOCK_BYTES + VECTOR_BYTES + MAX_CANONICAL_BYTES + BLOCK_BYTES;
+const ALL_LANES: i32 = 0xffff;
+/** A lane counts up to 255 escapes, four a block at most. */
+const MOST_COUNTED: i32 = 63 * BLOCK_BYTES;
+/** Blocks that are inspected before skimming is tried again: most text that resists once does so again. */
+const FIRST_PATIENCE: i32 = 8;
+const MAX_PATIENCE: i32 = 64;
 
 /**
  * The canonical form of a text keeps the minimal JSON escapes (`\n`, `\"`, `\\`) and has no others, so nearly all
- * text is canonical as it stands and is hashed in place, in the registers that looked for its end (`stride`).
- * From the first other escape on, the rest of the text goes through a buffer (`copy`).
+ * text is canonical as it stands and is hashed in place, in the registers that looked for its end (`stride`). From
+ * the first other escape on, the rest of the text goes through a buffer (`copy`).
  */
-export class TextReader {
-  /** Of the last `read`. */
-  progress: Progress = Progress.NeedMore;
-
+export class TextReader extends TextState {
   private readonly escapes: EscapeReader = new EscapeReader();
-  private readonly kept: KeptText = new KeptText();
-  private readonly pendingBuffer: StaticArray<u8> = new StaticArray<u8>(PENDING_BYTES);
-  private readonly pending: usize;
-  private readonly stateBuffer: StaticArray<u64> = new StaticArray<u64>(2);
-  private readonly state: usize;
 
-  /** Canonical bytes absorbed, and how many of them (and of the pending ones) decoding takes away. */
-  private bytes: u32 = 0;
-  private surplus: u32 = 0;
-  private wideBytes: u32 = 0;
-  private wideCharacters: u32 = 0;
-  /** 1 when the next byte is the letter of an escape. */
-  private escaped: u64 = 0;
-  private copying: bool = false;
-  private pendingCount: i32 = 0;
-  private keep: bool = false;
-  private inPieces: bool = false;
-
-  constructor(
-    private readonly sink: Sink,
-    private readonly token: Token,
-  ) {
-    this.pending = changetype<usize>(this.pendingBuffer);
-    this.state = changetype<usize>(this.stateBuffer);
-  }
-
-  /** Makes ready for the text behind an opening quote. */
-  begin(keep: bool, inPieces: bool): void {
-    this.bytes = this.surplus = this.wideBytes = this.wideCharacters = 0;
-    this.escaped = 0;
-    this.pendingCount = 0;
-    this.copying = this.keep = keep;
-    this.inPieces = inPieces;
-    this.token.sample.clear();
-    v128.store(this.state, emptyBlocks());
-    if (keep) this.kept.clear();
+  constructor(sink: Sink, token: Token) {
+    super(sink, token);
   }
 
   /** Reads on at `p`; returns the first byte not consumed (behind the closing quote once Done). */
@@ -91,28 +62,107 @@ export class TextReader {
     return p;
   }
 
+  /** The same in another window: what stands before `p` there is not what stood before it in the text. */
+  resume(p: usize, end: usize): usize {
+    store<u8>(p - 1, this.escaped ? <u8>BACKSLASH : <u8>SPACE);
+    return this.read(p, end);
+  }
+
   /** In place. What is left of a window (64 bytes at most) is read again with the next one. */
   private stride(p: usize, end: usize): usize {
-    if (!this.inPieces) return this.endStride(this.skim(p, end), end);
-    while (true) {
-      const toPiece = PIECE_BYTES - (this.bytes & (PIECE_BYTES - 1));
-      const next = this.skim(p, min(end, p + <usize>toPiece + 1));
-      if (next != p + <usize>toPiece) return this.endStride(next, end);
-      this.reportPiece();
-      p = next;
+    let patience = FIRST_PATIENCE;
+    while (end - p > <usize>BLOCK_BYTES) {
+      const from = p;
+      const stop = this.nextStop(p, end);
+      p = this.skim(p, stop);
+      if (p < stop) {
+        const next = this.endStride(p, end);
+        if (next != 0) return next;
+        const pause = min(stop, p + <usize>(patience * BLOCK_BYTES));
+        p = this.inspect(p, pause);
+        if (p < pause) return this.endStride(p, end);
+        patience = min(2 * patience, MAX_PATIENCE);
+      }
+      const isPiece = p != from && (this.bytes & (PIECE_BYTES - 1)) == 0;
+      if (this.inPieces && isPiece) this.reportPiece();
     }
+    return p < end ? this.endStride(p, end) : p;
+  }
+
+  /** Whole blocks that begin before this address can be taken: one more byte behind them is in sight. */
+  // @ts-ignore: decorator
+  @inline
+  private nextStop(p: usize, end: usize): usize {
+    const stop = end - <usize>BLOCK_BYTES;
+    if (!this.inPieces) return stop;
+    return min(stop, p + <usize>(PIECE_BYTES - (this.bytes & (PIECE_BYTES - 1))));
   }
 
   /**
-   * Whole blocks of canonical text, as long as one more byte is in sight (a backslash at the end of a block needs
-   * its letter). Four parts of about the same weight: masks, letters of escapes, hash, and checks.
+   * Blocks of ASCII without escapes other than `\n` and `\"`, which is nearly all text. A byte behind a backslash
+   * is one that is escaped as long as no backslash is, so no row of backslashes has to be counted: all that a block
+   * needs is vector code without a branch that depends on the text.
    */
-  private skim(p: usize, end: usize): usize {
+  private skim(p: usize, stop: usize): usize {
+    if (this.escaped || <i32>load<u8>(p - 1) == BACKSLASH) return p;
+    let state = v128.load(this.state);
+    const start = p;
+    while (p < stop) {
+      let counts = i8x16.splat(0);
+      let taken = counts;
+      let dense = false;
+      const pause = min(stop, p + <usize>MOST_COUNTED);
+      // In front of the block, so that both the block and the bytes before it are at constant distances.
+      let q = p - 1;
+      while (q + 1 < pause) {
+        const a = v128.load(q, 1);
+        const b = v128.load(q, 17);
+        const c = v128.load(q, 33);
+        const d = v128.load(q, 49);
+        const ea = backslashesOf(v128.load(q));
+        const eb = backslashesOf(v128.load(q, 16));
+        const ec = backslashesOf(v128.load(q, 32));
+        const ed = backslashesOf(v128.load(q, 48));
+        const qa = quotesOf(a);
+        const qb = quotesOf(b);
+        const qc = quotesOf(c);
+        const qd = quotesOf(d);
+        const anyEscaped = i8x16.bitmask(v128.or(v128.or(ea, eb), v128.or(ec, ed))) != 0;
+        let odd: v128;
+        if (anyEscaped || dense) {
+          const ab = v128.or(oddOf(a, ea, qa), oddOf(b, eb, qb));
+          odd = v128.or(ab, v128.or(oddOf(c, ec, qc), oddOf(d, ed, qd)));
+          counts = i8x16.sub(counts, i8x16.add(i8x16.add(ea, eb), i8x16.add(ec, ed)));
+        } else {
+          odd = v128.or(v128.or(qa, qb), v128.or(qc, qd));
+        }
+        dense = anyEscaped;
+        const fine = v128.andnot(printableOf(a, b, c, d), odd);
+        if (i8x16.bitmask(fine) != ALL_LANES || <i32>load<u8>(q, 64) == BACKSLASH) break;
+        taken = counts;
+        state = absorbBlock(state, a, b, c, d);
+        q += BLOCK_BYTES;
+      }
+      this.surplus += sumOf(taken);
+      p = q + 1;
+      if (p < pause) break;
+    }
+    v128.store(this.state, state);
+    this.token.sample.addBlocks(start, p, this.bytes);
+    this.bytes += <u32>(p - start);
+    return p;
+  }
+
+  /**
+   * Blocks of any canonical text. Four parts of about the same weight: masks, letters of escapes, hash, and checks.
+   * A backslash at the end of a block needs its letter, which is in sight.
+   */
+  private inspect(p: usize, stop: usize): usize {
     const start = p;
     let state = v128.load(this.state);
     let escaped = this.escaped;
     let surplus = this.surplus;
-    while (end - p > <usize>BLOCK_BYTES) {
+    while (p < stop) {
       const a = v128.load(p);
       const b = v128.load(p, 16);
       const c = v128.load(p, 32);
@@ -148,9 +198,11 @@ export class TextReader {
     return p;
   }
 
-  /** The block in which something happens: the text ends, must be copied, is refused, or the window ends. */
+  /**
+   * The block in which something happens: the text ends, must be copied, is refused, or the window ends.
+   * @returns 0 where nothing does, in a block that is whole
+   */
   private endStride(p: usize, end: usize): usize {
-    if (p >= end) return p;
     const a = v128.load(p);
     const b = v128.load(p, 16);
     const c = v128.load(p, 32);
@@ -166,9 +218,9 @@ export class TextReader {
     const controls = controlMask(a, b, c, d) & inSight;
     const events = closing | odd | controls;
     if (events == 0) {
-      // With a whole block in sight, only the letter behind its last backslash can have stopped the skimming.
-      this.copying = left > BLOCK_BYTES;
-      return p;
+      if (left <= BLOCK_BYTES) return p;
+      this.copying = beginnings >>> 63 && !isPlainLetter(load<u8>(p, BLOCK_BYTES));
+      return this.copying ? p : 0;
     }
     const size = <i32>ctz(events);
     if ((closing >>> size) & 1) {
@@ -281,51 +333,5 @@ export class TextReader {
     v128.store(pending, v128.load(pending, 64));
     v128.store(pending, v128.load(pending, 80), 16);
     if (this.inPieces && (this.bytes & (PIECE_BYTES - 1)) == 0) this.reportPiece();
-  }
-
-  // @ts-ignore: decorator
-  @inline
-  private countWide(wide: u64, first: u64): void {
-    this.wideBytes += <u32>popcnt(wide);
-    this.wideCharacters += <u32>popcnt(first);
-  }
-
-  private reportPiece(): void {
-    const token = this.token;
-    token.hash = finishBlocks(v128.load(this.state), this.bytes);
-    token.bytes = this.bytes - this.surplus;
-    token.wideBytes = this.wideBytes;
-    token.wideCharacters = this.wideCharacters;
-    token.escapes = this.surplus;
-    this.sink.piece(token);
-  }
-
-  /** Ends the text with the first `size` (0..63) of the canonical bytes at `address`, loaded in four vectors. */
-  // @ts-ignore: decorator
-  @inline
-  private finish(address: usize, size: i32, a: v128, b: v128, c: v128, d: v128): void {
-    const token = this.token;
-    const total = this.bytes + <u32>size;
-    if (anyWide(a, b, c, d)) {
-      const within = ((<u64>1) << size) - 1;
-      this.countWide(wideMask(a, b, c, d) & within, wideFirstMask(a, b, c, d) & within);
-    }
-    if (total <= <u32>SHORT_TEXT_BYTES) {
-      token.hash = shortText(v128.and(a, firstBytes(size)), size);
-    } else {
-      let state = v128.load(this.state);
-      if (size > 0) state = absorbLast(state, a, b, c, d, size);
-      token.hash = finishBlocks(state, total);
-    }
-    token.bytes = total - this.surplus;
-    token.wideBytes = this.wideBytes;
-    token.wideCharacters = this.wideCharacters;
-    token.escapes = this.surplus;
-    token.textBytes = 0;
-    if (this.keep) {
-      this.kept.append(address, size);
-      this.kept.decodeTo(token);
-    }
-    this.progress = Progress.Done;
   }
 }

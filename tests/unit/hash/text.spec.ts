@@ -10,7 +10,7 @@ import {
 import { fold, member } from "../../../assembly/hash/mix";
 import { hashText } from "../../../assembly/hash/text";
 
-const BUFFER = new StaticArray<u8>(2048);
+const BUFFER = new StaticArray<u8>(2048 + 64);
 const TEXT: usize = changetype<usize>(BUFFER);
 
 function fillText(bytes: i32): void {
@@ -120,6 +120,35 @@ describe("near-identical texts", () => {
       }
     }
     expect(collisions(hashes, -1)).toBe(0);
+  });
+
+  it("do not collide when bytes of different blocks change", () => {
+    const blocks = 32;
+    const length = blocks * BLOCK_BYTES;
+    const hashes = new StaticArray<u64>(((blocks * (blocks - 1)) / 2) * 12 * 12);
+    let count = 0;
+    fillText(length);
+    for (let i = 0; i < blocks; i++) {
+      for (let j = 0; j < i; j++) {
+        // The same place in both, so that what the one adds the other could take away.
+        const place = (i * 5 + j * 11) % BLOCK_BYTES;
+        const first = TEXT + i * BLOCK_BYTES + place;
+        const second = TEXT + j * BLOCK_BYTES + place;
+        for (let a = 1; a <= 12; a++) {
+          for (let b = 1; b <= 12; b++) {
+            store<u8>(first, load<u8>(first) + <u8>a);
+            store<u8>(second, load<u8>(second) - <u8>b);
+            hashes[count++] = hashText(TEXT, length);
+            store<u8>(first, load<u8>(first) - <u8>a);
+            store<u8>(second, load<u8>(second) + <u8>b);
+          }
+        }
+      }
+    }
+    expect(collisions(hashes, -1)).toBe(0);
+    // 71,424 random halves have 0.6 collisions on average.
+    expect(collisions(hashes, 0) < 8).toBe(true);
+    expect(collisions(hashes, 32) < 8).toBe(true);
   });
 
   it("flip about half of the bits", () => {

@@ -4,12 +4,17 @@ import {
   allPrintable,
   anyControl,
   anyWide,
+  backslashesOf,
   backslashMask,
   controlMask,
   escapedMask,
+  oddOf,
   plainLetterMask,
+  printableOf,
   quoteMask,
+  quotesOf,
   ScalarMasks,
+  sumOf,
   wideFirstMask,
   wideMask,
 } from "../../../assembly/json/masks";
@@ -49,5 +54,36 @@ describe("masks", () => {
       expect(plainLetterMask(a, b, c, d)).toBe(oracle.plain);
       expect(escapedMask(backslashes, escapedBefore ? 1 : 0)).toBe(oracle.escaped);
     }
+  });
+
+  it("tell what needs a closer look behind single backslashes", () => {
+    const p = changetype<usize>(BLOCK);
+    const letters: u8[] = [0x6e, 0x22, 0x74, 0x75, 0x2f, 0x61, 0x5c];
+    for (let place = 1; place < 16; place++) {
+      for (let i = 0; i < letters.length; i++) {
+        memory.fill(p, 0x61, 64);
+        store<u8>(p + place - 1, 0x5c);
+        store<u8>(p + place, letters[i]);
+        const bytes = v128.load(p);
+        const before = new StaticArray<u8>(16);
+        for (let b = 1; b < 16; b++) if (load<u8>(p + b - 1) == 0x5c) before[b] = 0xff;
+        const odd = oddOf(bytes, v128.load(changetype<usize>(before)), quotesOf(bytes));
+        const isCommon = letters[i] == 0x6e || letters[i] == 0x22;
+        expect((i8x16.bitmask(odd) >> place) & 1).toBe(isCommon ? 0 : 1, letters[i].toString());
+      }
+    }
+  });
+
+  it("find quotes that are not escaped, and add up lanes", () => {
+    const p = changetype<usize>(BLOCK);
+    memory.fill(p, 0x61, 64);
+    store<u8>(p + 5, 0x22);
+    store<u8>(p + 9, 0x5c);
+    const bytes = v128.load(p);
+    expect(i8x16.bitmask(oddOf(bytes, i8x16.splat(0), quotesOf(bytes)))).toBe(1 << 5);
+    expect(i8x16.bitmask(backslashesOf(bytes))).toBe(1 << 9);
+    expect(i8x16.bitmask(printableOf(bytes, bytes, bytes, bytes))).toBe(0xffff);
+    expect(sumOf(i8x16.splat(-1))).toBe(16 * 255);
+    expect(sumOf(i8x16(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))).toBe(136);
   });
 });
