@@ -12,7 +12,16 @@ export interface ReplayFlags {
   sessions?: string;
   rate?: string;
   minutes?: string;
+  admission?: string;
+  holdLimit?: string;
+  holdOrder?: string;
+  events?: string;
+  usage?: string;
+  falseReports?: string;
+  estimateError?: string;
+  gatewayOf?: string;
   preset?: string;
+  gpuSpeed?: string;
   kvTokens?: string;
   globalGbps?: string;
   globalTokens?: string;
@@ -38,7 +47,15 @@ const DEFAULTS = {
   policies: "priced,sticky,least-request",
   endpoints: "8",
   minutes: "15",
+  admission: "off",
+  holdLimit: "300",
+  holdOrder: "fifo",
+  usage: "told",
+  falseReports: "0",
+  estimateError: "0",
+  gatewayOf: "call",
   preset: "30b-a3b-h20",
+  gpuSpeed: "1",
   globalGbps: "0",
   bytesPerToken: "0.5",
   tokenScale: "1",
@@ -73,6 +90,15 @@ function ignoredFlags(given: ReplayFlags, options: ReplayOptions): [Flag, string
     ["gateways", onVirtual, options.driver === "envoy"],
     ["bytesPerToken", onVirtual, options.driver === "envoy"],
     ["pd", onVirtual, options.driver === "envoy"],
+    ["gpuSpeed", onVirtual, options.driver === "envoy"],
+    ["events", onVirtual, options.driver === "envoy"],
+    ["usage", onVirtual, options.driver === "envoy"],
+    ["falseReports", onVirtual, options.driver === "envoy"],
+    ["estimateError", onVirtual, options.driver === "envoy"],
+    ["gatewayOf", onVirtual, options.driver === "envoy"],
+    ["gatewayOf", "give --gateways as well", options.gateways === "1"],
+    ["holdLimit", "give --admission as well", options.admission === "off"],
+    ["holdOrder", "give --admission as well", options.admission === "off"],
     ["speedup", "only --driver envoy has it", options.driver === "virtual"],
     ["endpoints", "--pd gives the endpoints", given.pd !== undefined],
     ["globalTokens", "give --global-gbps as well", !(Number(options.globalGbps) > 0)],
@@ -114,12 +140,28 @@ function addLoadFlags(command: Command): void {
   add(command, "starts", "<kind>", "sessions of the coding-agent trace: genuine, resumed, all");
 }
 
+function addAdmissionFlags(command: Command): void {
+  add(command, "admission", "<list>", "off, learned, given, fixed:<share of capacity>, aimd");
+  add(command, "holdLimit", "<s>", "seconds after which a held request is let through, 0 for none");
+  add(command, "holdOrder", "<order>", "who goes first: fifo, oldest-session");
+}
+
+/** What goes wrong or changes, in virtual time. */
+function addDisturbanceFlags(command: Command): void {
+  command.option("--events <list>", "in virtual time, what happens when (see docs/replay.md)");
+  add(command, "usage", "<how>", "in virtual time, whether engines report usage: told, hidden");
+  add(command, "falseReports", "<share>", "in virtual time, answers that report nothing cached");
+  add(command, "estimateError", "<share>", "in virtual time, by how much sessions' text differs");
+  add(command, "gatewayOf", "<what>", "in virtual time, what keeps to a gateway: call, session");
+}
+
 function addFleetFlags(command: Command): void {
   add(command, "endpoints", "<n>", "endpoints");
   add(command, "preset", "<name>", "GPU and model");
+  add(command, "gpuSpeed", "<x>", "in virtual time, how much faster the GPUs are than the preset");
   command.option(
     "--kv-tokens <n>",
-    "KV cache of one endpoint in tokens (default: that of the preset)",
+    "KV cache of one endpoint in tokens, several are dealt out (default: that of the preset)",
   );
   add(
     command,
@@ -140,7 +182,9 @@ function addFleetFlags(command: Command): void {
 /** Declares the flags. */
 export function addReplayFlags(command: Command): Command {
   addLoadFlags(command);
+  addAdmissionFlags(command);
   addFleetFlags(command);
+  addDisturbanceFlags(command);
   add(command, "bytesPerToken", "<b>", "in virtual time, body bytes per token");
   add(command, "speedup", "<s>", "on a real Envoy, simulated seconds per second");
   command.option("--url <url>", "attach to a running gateway (the demo's agents, one arm)");

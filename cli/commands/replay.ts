@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `replay`: a workload against several policies, on a real Envoy or in virtual time, with one table at the end.
-import type { Driver, FleetPlan } from "../../lab/replay/drivers/driver.ts";
+import type { Disturbance, Driver, FleetPlan } from "../../lab/replay/drivers/driver.ts";
+import { joinArm, splitArm } from "../../lab/replay/admission/arms.ts";
 import { EnvoyDriver } from "../../lab/replay/drivers/envoy/envoy-driver.ts";
 import { envoyArm } from "../../lab/replay/drivers/envoy/arms.ts";
 import {
@@ -22,7 +23,6 @@ import {
 import { renderTable } from "../../lab/replay/report/table.ts";
 import { workloadNamed } from "../../lab/replay/workloads/named.ts";
 import type { SessionSource } from "../../lab/replay/workloads/session.ts";
-import { PRESET_NAMES, type PresetName, PRESETS } from "../../lab/mock-gpu/engine/step-cost.ts";
 import { buildFilter } from "../build.ts";
 import { Failure } from "../failure.ts";
 import { interruption } from "../interruption.ts";
@@ -30,62 +30,10 @@ import { number, wholeNumber } from "../numbers.ts";
 import { requireWritable, writeJson, writeOutput } from "../output-file.ts";
 import { type ReplayFlags, type ReplayOptions, withDefaults } from "../replay-flags.ts";
 import { ReplayProgress } from "../replay-progress.ts";
+import { disturbanceOf, fleetOf, holdingOf, oneOf } from "../replay-setting.ts";
 import { replayAttached } from "./replay-attached.ts";
 
 const DEFAULT_SESSIONS = "100";
-/** A global tier holds eight times the fleet's own caches unless said otherwise. */
-const GLOBAL_TOKENS_FACTOR = 8;
-/** vLLM's block on a real Envoy's mock GPUs; the trace's own, four times as quick, in virtual time. */
-const BLOCK_TOKENS = { envoy: "16", virtual: "64" };
-
-function oneOf<T extends string>(flag: string, value: string, allowed: readonly T[]): T {
-  if ((allowed as readonly string[]).includes(value)) return value as T;
-  throw new Failure(`--${flag} ${value}: allowed are ${allowed.join(", ")}`);
-}
-
-/** `--pd 4:8`: four endpoints that prefill and eight that decode; otherwise `--endpoints` that do both. */
-function poolsOf(options: ReplayOptions): Pick<FleetPlan, "endpoints" | "decodeEndpoints"> {
-  if (options.pd === undefined) {
-    return { endpoints: wholeNumber("endpoints", options.endpoints, 1, 1024), decodeEndpoints: 0 };
-  }
-  const [prefill, decode, ...more] = options.pd.split(":");
-  if (prefill === undefined || decode === undefined || more.length > 0) {
-    throw new Failure(`--pd ${options.pd}: write it as 4:8`);
-  }
-  return {
-    endpoints: wholeNumber("pd", prefill, 1, 1024),
-    decodeEndpoints: wholeNumber("pd", decode, 1, 1024),
-  };
-}
-
-function fleetOf(options: ReplayOptions, driver: "envoy" | "virtual"): FleetPlan {
-  const preset = oneOf<PresetName>("preset", options.preset, PRESET_NAMES);
-  const { endpoints, decodeEndpoints } = poolsOf(options);
-  const kvTokens = wholeNumber(
-    "kv-tokens",
-    options.kvTokens ?? String(PRESETS[preset].kvTokens),
-    1,
-  );
-  const globalGbps = number("global-gbps", options.globalGbps, 0);
-  const globalTokens =
-    options.globalTokens === undefined
-      ? kvTokens * endpoints * GLOBAL_TOKENS_FACTOR
-      : wholeNumber("global-tokens", options.globalTokens, 0);
-  const blockText = options.blockTokens ?? BLOCK_TOKENS[driver];
-  const blockTokens = wholeNumber("block-tokens", blockText, 1, 4096);
-  if (kvTokens < blockTokens) {
-    throw new Failure(`--kv-tokens ${kvTokens}: less than a block of ${blockTokens} tokens`);
-  }
-  return {
-    endpoints,
-    decodeEndpoints,
-    preset,
-    kvTokens,
-    blockTokens,
-    globalTokens: globalGbps === 0 ? 0 : globalTokens,
-    globalGbps,
-  };
-}
 
 function loadOf(options: ReplayOptions): LoadPlan {
   if (options.rate === undefined) {
@@ -108,9 +56,10 @@ async function driverOf(name: "envoy" | "virtual", options: ReplayOptions): Prom
   const bytesPerToken = number("bytes-per-token", options.bytesPerToken, 0.05);
   const gateways = wholeNumber("gateways", options.gateways, 1, 64);
   const wasm = await buildFilter();
-  return name === "envoy"
-    ? new EnvoyDriver({ speedup })
-    : new VirtualDriver({ wasm, bytesPerToken, workers: 2, gateways });
+  const admission = holdingOf(options);
+  if (name === "envoy") return new EnvoyDriver({ speedup, admission });
+  const configuration = { admission };
+  return new VirtualDriver({ wasm, bytesPerToken, workers: 2, gateways, configuration });
 }
 
 function say(message: string): void {
@@ -135,8 +84,9 @@ async function playArm(
   options: ReplayOptions,
   setup: Setup,
 ): Promise<Measures> {
-  const { driver, fleet, load, minutes, stop } = setup;
-  const plan = buildPlan(sourceOf(options, seed), { fleet, load, minutes, seed });
+  const { driver, fleet, load, minutes, disturbance, stop } = setup;
+  const source = sourceOf(options, seed);
+  const plan = buildPlan(source, { fleet, load, minutes, seed, disturbance });
   const startedAt = performance.now();
   const watcher = new ReplayProgress(arm, plan.limitMs);
   const run = await driver.run(arm, plan, watcher, stop).catch((error: unknown) => {
@@ -155,6 +105,7 @@ interface Setup {
   fleet: FleetPlan;
   load: LoadPlan;
   minutes: number;
+  disturbance: Disturbance;
   stop: AbortSignal;
 }
 
@@ -192,16 +143,28 @@ function notesOf(
     ...source.notes,
     engine,
     `seeds ${seeds.join(", ")}; ${spreadNote(arms) ?? "one seed: no spread is known"}`,
-    ...compareWithBest(arms, (name) => OWN_POLICIES.includes(name)),
+    ...compareWithBest(arms, (name) => OWN_POLICIES.includes(splitArm(name).policy)),
   ];
 }
 
-/** @throws Failure for a name that this driver does not play, or a name twice */
-function armsOf(options: ReplayOptions, driver: "envoy" | "virtual"): string[] {
-  const arms = options.policies.split(",").map((name) => name.trim());
-  for (const [index, arm] of arms.entries()) {
-    if (arms.indexOf(arm) < index) throw new Failure(`--policies: ${arm} is there twice`);
-    if (driver === "envoy") envoyArm(arm);
+function listOf(flag: string, text: string): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  for (const [index, name] of names.entries()) {
+    if (names.indexOf(name) < index) throw new Failure(`--${flag}: ${name} is there twice`);
+  }
+  return names;
+}
+
+/**
+ * Every policy with every way of admission.
+ * @throws Failure for a name that this driver does not play, or a name twice
+ */
+function armsOf(options: ReplayOptions, driver: "envoy" | "virtual", kvTokens: number): string[] {
+  const ways = listOf("admission", options.admission);
+  const policies = listOf("policies", options.policies);
+  const arms = policies.flatMap((policy) => ways.map((way) => joinArm(policy, way)));
+  for (const arm of arms) {
+    if (driver === "envoy") envoyArm(arm, kvTokens, holdingOf(options));
     else requireVirtualArm(arm);
   }
   return arms;
@@ -214,18 +177,19 @@ export async function replay(flags: ReplayFlags): Promise<void> {
   requireWritable("html", options.html);
   if (options.url !== undefined) return replayAttached({ ...options, url: options.url });
   const driverName = oneOf("driver", options.driver, ["envoy", "virtual"] as const);
-  const arms = armsOf(options, driverName);
   const firstSeed = wholeNumber("seed", options.seed, 0);
   const seedCount = wholeNumber("seeds", options.seeds, 1, 100);
   const seeds = Array.from({ length: seedCount }, (_, index) => firstSeed + index);
   const minutes = number("minutes", options.minutes, 0.01);
   const fleet = fleetOf(options, driverName);
+  const arms = armsOf(options, driverName, fleet.kvTokens);
+  const disturbance = disturbanceOf(options, fleet.endpoints);
   const load = loadOf(options);
   const source = sourceOf(options, firstSeed);
   for (const note of source.notes) say(note);
   const driver = await driverOf(driverName, options);
   const stop = interruption().signal;
-  const setup = { driver, fleet, load, minutes, stop };
+  const setup = { driver, fleet, load, minutes, disturbance, stop };
   const reports = await playAll(arms, seeds, options, setup).finally(() => driver.close?.());
   const notes = notesOf(source, fleet, seeds, reports);
   const { starts, tokenScale, bytesPerToken, gateways, speedup } = options;
@@ -238,6 +202,8 @@ export async function replay(flags: ReplayFlags): Promise<void> {
     ...load,
     ...fleet,
     ...shape,
+    ...(options.admission === "off" ? {} : holdingOf(options)),
+    ...disturbance,
   };
   console.log(renderTable(`${source.name}, ${fleet.endpoints} endpoints`, reports));
   for (const note of notes) console.log(note);

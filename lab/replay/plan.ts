@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the options of a replay to the plan that is equal for all its arms.
 import { openArrivals, populationArrivals } from "./arrivals.ts";
-import type { FleetPlan, ReplayPlan } from "./drivers/driver.ts";
+import type { Disturbance, FleetPlan, ReplayPlan } from "./drivers/driver.ts";
 import type { SessionSource } from "./workloads/session.ts";
 
 /** How much load: a closed population, or sessions per second. */
@@ -12,6 +12,7 @@ export interface PlanOptions {
   load: LoadPlan;
   minutes: number;
   seed: number;
+  disturbance?: Disturbance;
 }
 
 /** Share of the time that is warm-up and not measured. */
@@ -20,9 +21,9 @@ const WARMUP_SHARE = 1 / 3;
 const REFILL_GAP_MS = 5_000;
 
 export function buildPlan(source: SessionSource, options: PlanOptions): ReplayPlan {
-  const { fleet, load, minutes, seed } = options;
+  const { fleet, load, minutes, seed, disturbance } = options;
   const limitMs = minutes * 60_000;
-  const common = { fleet, seed, limitMs, warmupMs: limitMs * WARMUP_SHARE };
+  const common = { fleet, seed, disturbance, limitMs, warmupMs: limitMs * WARMUP_SHARE };
   if ("ratePerS" in load) {
     return {
       ...common,

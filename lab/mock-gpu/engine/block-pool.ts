@@ -19,6 +19,9 @@ export class BlockPool {
   private readonly nextTwin: Int32Array;
   private readonly previousTwin: Int32Array;
   private readonly index: HashIndex;
+  /** Blocks that are out of use, and how many are to be: the pool is smaller than it was built. */
+  private readonly closed: number[] = [];
+  private toClose = 0;
   private free: number;
   private evicted = 0;
   private frees = 0;
@@ -58,6 +61,21 @@ export class BlockPool {
   /** Grows whenever blocks become free: an admission that failed need not be tried before. */
   get releases(): number {
     return this.frees;
+  }
+
+  /** Goes on with so many of its blocks, at most `capacity`: at once as far as blocks are free, else as they become so. */
+  resize(blocks: number): void {
+    this.toClose = this.capacity - Math.max(0, Math.min(this.capacity, blocks));
+    for (const block of this.closed.splice(this.toClose)) {
+      this.refs[block] = 0;
+      this.linkFree(block);
+      this.frees++;
+    }
+    this.close();
+  }
+
+  private close(): void {
+    while (this.closed.length < this.toClose && this.free > 0) this.closed.push(this.allocate());
   }
 
   /** Number of leading `hashes[from, limit)` that are cached; their blocks are written to `found`. */
@@ -133,6 +151,7 @@ export class BlockPool {
       this.refs[block] = left;
       if (left === 0) this.linkFree(block);
     }
+    if (this.toClose > this.closed.length) this.close();
     if (count > 0) this.frees++;
   }
 

@@ -38,6 +38,11 @@ export class Cluster implements Simulation {
     this.refresh(index);
   }
 
+  resizeCache(index: number, kvTokens: number, nowMs: number): void {
+    this.engine(index).resizeCache(kvTokens, nowMs);
+    this.refresh(index);
+  }
+
   engine(index: number): Engine {
     const engine = this.engines[index];
     if (engine === undefined) throw new RangeError(`There is no engine ${index}.`);

@@ -128,6 +128,12 @@ export class Engine implements Simulation {
     this.scheduler.pool.clear();
   }
 
+  /** Goes on with a KV cache of that size, at most the one that it was built with. */
+  resizeCache(kvTokens: number, nowMs: number): void {
+    this.scheduler.pool.resize(Math.floor(kvTokens / this.options.blockTokens));
+    this.wake(nowMs);
+  }
+
   /** When something happens next; Infinity while the engine is idle. */
   nextEventMs(): number {
     if (this.batch !== null) return this.stepEndMs;

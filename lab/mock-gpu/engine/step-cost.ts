@@ -42,6 +42,17 @@ export function prefillMs(cost: StepCost, newTokens: number, promptTokens: numbe
   return cost.prefillTokenMs * newTokens + cost.prefillPairMs * pairs;
 }
 
+/** The cost on a GPU that is so many times as fast. */
+export function scaled(cost: StepCost, speed: number): StepCost {
+  return {
+    baseMs: cost.baseMs / speed,
+    prefillTokenMs: cost.prefillTokenMs / speed,
+    prefillPairMs: cost.prefillPairMs / speed,
+    decodeSequenceMs: cost.decodeSequenceMs / speed,
+    decodeContextTokenMs: cost.decodeContextTokenMs / speed,
+  };
+}
+
 /** One GPU (or tensor-parallel group) with one model on it. */
 export interface Preset {
   model: string;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A baseline: one pure choice over what a proxy knows, and the gateway that keeps that knowledge.
-import type { Gateway, Passage, ReportedUsage } from "../drivers/virtual/gateway.ts";
+import type { Gateway, Passage, ReportedUsage, UNTOLD } from "../drivers/virtual/gateway.ts";
 import type { Chance } from "../workloads/random.ts";
 import { Knowledge } from "./knowledge.ts";
 
@@ -52,7 +52,7 @@ export class BaselineGateway implements Gateway {
     this.known.firstToken(passage);
   }
 
-  ended(passage: Passage, usage: ReportedUsage | null): void {
+  ended(passage: Passage, usage: ReportedUsage | typeof UNTOLD | null): void {
     this.known.ended(passage, usage !== null);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chat-completions bodies of a session's calls: real text where the trace has it, text made to length where not.
 import { type App, type Call, type Item, itemsOf, type Session } from "../workloads/session.ts";
+import { chance } from "../workloads/random.ts";
 import { prose } from "./prose.ts";
 
 export interface BodyOptions {
@@ -9,6 +10,8 @@ export interface BodyOptions {
   bytesPerToken: number;
   /** Makes all text up, also where the workload has its own: every app then has `bytesPerToken` alike. */
   synthetic: boolean;
+  /** Sessions differ in bytes per token by up to this share; only of made-up text. */
+  estimateError?: number;
 }
 
 /** Keys of made-up system texts lie below those of all items. */
@@ -43,16 +46,17 @@ function messageOf(item: Item, bytesPerToken: number): object {
 /** Builds bodies and remembers the JSON of items that later calls send again. */
 export class ChatBodies {
   private readonly itemJson = new WeakMap<Item, string>();
+  private readonly densities = new WeakMap<Session, number>();
   private readonly heads = new WeakMap<App, string>();
 
   constructor(private readonly options: BodyOptions) {}
 
   /** The message of an item as JSON. */
-  message(item: Item): string {
+  message(item: Item, bytesPerToken = this.options.bytesPerToken): string {
     if (item.json !== undefined && !this.options.synthetic) return item.json;
     let json = this.itemJson.get(item);
     if (json === undefined) {
-      json = JSON.stringify(messageOf(item, this.options.bytesPerToken));
+      json = JSON.stringify(messageOf(item, bytesPerToken));
       this.itemJson.set(item, json);
     }
     return json;
@@ -63,11 +67,25 @@ export class ChatBodies {
    * @param extra members after `messages`, as JSON without the braces (`"a":1,"b":2`), or empty
    */
   body(session: Session, call: Call, extra = ""): string {
+    const density = this.densityOf(session);
     const messages = itemsOf(call.tip)
-      .map((item) => this.message(item))
+      .map((item) => this.message(item, density))
       .join(",");
     const more = extra === "" ? "" : `,${extra}`;
     return `${this.head(session.app)},${messages}],"stream":true,"stream_options":{"include_usage":true}${more}}`;
+  }
+
+  /** Bytes per token of one session's text. */
+  private densityOf(session: Session): number {
+    const { bytesPerToken, estimateError = 0 } = this.options;
+    if (estimateError === 0) return bytesPerToken;
+    let density = this.densities.get(session);
+    if (density === undefined) {
+      const draw = chance(0, `density/${session.id}`).uniform();
+      density = bytesPerToken * (1 + estimateError * (2 * draw - 1));
+      this.densities.set(session, density);
+    }
+    return density;
   }
 
   private head(app: App): string {

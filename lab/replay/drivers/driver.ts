@@ -2,6 +2,7 @@
 // What every driver of a replay offers: it takes a plan and an arm, and gives back what happened.
 import type { PresetName, StepCost } from "../../mock-gpu/engine/step-cost.ts";
 import type { ArmRun, CallRecord } from "../measures/record.ts";
+import type { FleetEvent } from "../events.ts";
 import type { Session } from "../workloads/session.ts";
 
 /** When a session starts, and with which of its calls (a population begins mid-way). */
@@ -22,12 +23,35 @@ export interface FleetPlan {
   cost?: StepCost;
   /** KV capacity of one endpoint in tokens. */
   kvTokens: number;
+  /** Capacities of the single endpoints where they differ; virtual time only. */
+  kvTokensEach?: readonly number[];
   /** Tokens per KV block. */
   blockTokens: number;
   /** Shared KV tier: tokens it holds and bandwidth in 10^9 bytes a second for the whole fleet; 0 = none. */
   globalTokens: number;
   globalGbps: number;
 }
+
+/** What goes wrong or changes during a replay in virtual time. */
+export interface Disturbance {
+  events: readonly FleetEvent[];
+  /** Engines report no usage. */
+  hidesUsage: boolean;
+  /** Share of answers that report no cached tokens whatever there were. */
+  falseReports: number;
+  /** A session's text has up to this share more or fewer bytes per token than the average. */
+  estimateError: number;
+  /** With several gateways, each session keeps to one; otherwise each call comes through any of them. */
+  sessionsKeepGateway: boolean;
+}
+
+export const UNDISTURBED: Disturbance = {
+  events: [],
+  hidesUsage: false,
+  falseReports: 0,
+  estimateError: 0,
+  sessionsKeepGateway: false,
+};
 
 /** Everything that is equal for all arms of a comparison. Times are simulated milliseconds. */
 export interface ReplayPlan {
@@ -36,6 +60,7 @@ export interface ReplayPlan {
   /** The n-th session that takes the place of one that has ended, in a closed population; null in an open one. */
   refill: ((index: number, nowMs: number) => Arrival) | null;
   seed: number;
+  disturbance?: Disturbance;
   /** Calls that would start later are not made; sessions that still run then are cut off. */
   limitMs: number;
   /** Calls before this moment are not measured. */

@@ -32,6 +32,8 @@ export interface CodingOptions {
   tokenScale: number;
   /** Calls above this many (scaled) prompt tokens end the session. */
   contextCapTokens: number;
+  /** Longest answer in (scaled) tokens; longer ones are cut. */
+  answerCapTokens?: number;
   /** Calls per session at most. */
   callCap: number;
   gapCapMs: number;
@@ -91,7 +93,7 @@ class SessionBuilder {
     const answer = append(tip, {
       role: "assistant",
       key: this.nextKey++,
-      tokens: this.scale(outputTokens),
+      tokens: Math.min(this.scale(outputTokens), this.options.answerCapTokens ?? Infinity),
       callsTool,
     });
     const previous = this.calls[last];

@@ -20,6 +20,8 @@ export interface WorkloadOptions {
 /** As the trace's own replayer does. */
 const CONTEXT_CAP_TOKENS = 128_000;
 const GAP_CAP_MS = 60_000;
+/** Answers of the flat trace are cut here. */
+const ANSWER_CAP_TOKENS = 2_000;
 /** The top quarter of the sessions then hold more than 80 % of the tokens, as SMetric reports of its fleet. */
 const WEIGHT_EXPONENT = -0.9;
 const APPS = 5;
@@ -39,6 +41,19 @@ const WORKLOADS: Record<string, Build> = {
       callCap: Infinity,
       gapCapMs: GAP_CAP_MS,
       weightExponent: WEIGHT_EXPONENT,
+    }),
+  "coding-agent-flat": ({ seed, tokenScale, starts, half }) =>
+    codingSource({
+      seed,
+      starts,
+      half,
+      tokenScale,
+      apps: madeUpApps(APPS, Math.round(HEAD_TOKENS * tokenScale)),
+      contextCapTokens: CONTEXT_CAP_TOKENS * tokenScale,
+      answerCapTokens: ANSWER_CAP_TOKENS * tokenScale,
+      callCap: Infinity,
+      gapCapMs: GAP_CAP_MS,
+      weightExponent: 0,
     }),
   airline: ({ seed }) => airlineSource({ seed, gapCapMs: GAP_CAP_MS }),
   lats: ({ seed }) => latsSource({ seed, gapCapMs: GAP_CAP_MS }),

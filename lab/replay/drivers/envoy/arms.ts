@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arms that a real Envoy can play: the filter with any of its policies, and Envoy's own load balancers.
 import { Failure } from "../../../../cli/failure.ts";
+import { admissionNamed, splitArm } from "../../admission/arms.ts";
 import type { EnvoyOptions } from "../../../../envoy/launcher.ts";
 
 type ArmBootstrap = Pick<EnvoyOptions, "bootstrap" | "balancing" | "configuration">;
@@ -29,8 +30,18 @@ const FILTER_POLICIES = [
 
 export const ENVOY_ARMS: readonly string[] = [...FILTER_POLICIES, ...Object.keys(BALANCERS)];
 
-/** @throws Failure for a name that no Envoy can play */
-export function envoyArm(name: string): EnvoyArm {
+/**
+ * @param kvTokens capacity of an endpoint, for admission that is told it
+ * @param holding how admission holds, as the filter's configuration says it
+ * @throws Failure for a name that no Envoy can play
+ */
+export function envoyArm(arm: string, kvTokens: number, holding: object = {}): EnvoyArm {
+  const { policy: name, admission } = splitArm(arm);
+  const way = admissionNamed(admission, kvTokens);
+  if (way.name === "aimd") throw new Failure("--admission aimd: only --driver virtual has it");
+  if (way.configuration !== null && !FILTER_POLICIES.includes(name)) {
+    throw new Failure(`policy ${name}: only the filter's policies have admission`);
+  }
   const balancing = BALANCERS[name];
   if (balancing !== undefined) {
     return { bootstrap: "baseline", balancing, sendsSessionId: name === "session-hash" };
@@ -38,6 +49,9 @@ export function envoyArm(name: string): EnvoyArm {
   if (!FILTER_POLICIES.includes(name)) {
     throw new Failure(`policy ${name}: a real Envoy plays ${ENVOY_ARMS.join(", ")}`);
   }
-  const configuration = name === "filter" ? {} : { policy: name };
+  const configuration = {
+    ...(name === "filter" ? {} : { policy: name }),
+    ...(way.configuration === null ? {} : { admission: { ...way.configuration, ...holding } }),
+  };
   return { bootstrap: "pin", configuration, sendsSessionId: false };
 }

@@ -13,6 +13,8 @@ export interface EnvoyDriverOptions {
   speedup: number;
   /** No call is made after this many real milliseconds, however far simulated time has come. */
   patienceMs?: number;
+  /** How admission holds, as the filter's configuration says it, for arms that have it. */
+  admission?: object;
 }
 
 export class EnvoyDriver implements Driver {
@@ -32,7 +34,11 @@ export class EnvoyDriver implements Driver {
   }
 
   async run(arm: string, plan: ReplayPlan, watcher: Watcher, signal: AbortSignal): Promise<ArmRun> {
-    const { bootstrap, balancing, configuration, sendsSessionId } = envoyArm(arm);
+    const { bootstrap, balancing, configuration, sendsSessionId } = envoyArm(
+      arm,
+      plan.fleet.kvTokens,
+      this.options.admission,
+    );
     const pace = { ...this.options, realMs: () => this.clock.nowMs() };
     const fleet = await MockFleet.start(plan.fleet, pace);
     let envoy: RunningEnvoy | null = null;

@@ -3,7 +3,7 @@
 import { type Stream, type UpstreamRequest, VirtualEnvoy } from "../../../virtual-envoy/index.ts";
 import { addressOf } from "../../baselines/stock.ts";
 import { ChatBodies } from "../../bodies/chat-body.ts";
-import type { Gateway, Passage, ReportedUsage } from "./gateway.ts";
+import { type Gateway, type Passage, type ReportedUsage, UNTOLD } from "./gateway.ts";
 
 export interface FilterGatewayOptions {
   /** Path of the compiled filter. */
@@ -16,6 +16,8 @@ export interface FilterGatewayOptions {
   workers: number;
   seed: number;
   bytesPerToken: number;
+  /** Sessions differ in it by up to this share. */
+  estimateError: number;
   /** Name of the model in the bodies. */
   model: string;
 }
@@ -35,17 +37,18 @@ const PREFILL_HEADER = "x-prefiller-host-port";
 const EVENT_STREAM = { "content-type": "text/event-stream" };
 const FIRST_CHUNK = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}\n\n`;
 
-function lastChunks({ promptTokens, cachedTokens, outputTokens }: ReportedUsage): string {
+function lastChunks(callsTool: boolean, reported: ReportedUsage | typeof UNTOLD): string {
+  const reason = callsTool ? "tool_calls" : "stop";
+  const finish = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"${reason}"}]}\n\n`;
+  if (reported === UNTOLD) return `${finish}data: [DONE]\n\n`;
+  const { promptTokens, cachedTokens, outputTokens } = reported;
   const usage = {
     prompt_tokens: promptTokens,
     completion_tokens: outputTokens,
     total_tokens: promptTokens + outputTokens,
     prompt_tokens_details: { cached_tokens: cachedTokens },
   };
-  return (
-    `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n` +
-    `data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`
-  );
+  return `${finish}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`;
 }
 
 function numberOf(value: string | undefined): number | null {
@@ -62,11 +65,12 @@ export class FilterGateway implements Gateway {
 
   /** @throws LoadFailure when the filter refuses its configuration */
   constructor(options: FilterGatewayOptions) {
-    const { wasm, workers, seed, model, bytesPerToken, endpoints, decodeEndpoints } = options;
+    const { wasm, workers, seed, endpoints, decodeEndpoints } = options;
     const all = Array.from({ length: endpoints + decodeEndpoints }, (_, index) => addressOf(index));
     const chosen = all.slice(0, endpoints);
     chosen.forEach((address, index) => this.indexes.set(address, index));
-    this.bodies = new ChatBodies({ model, bytesPerToken, synthetic: true });
+    const { model, bytesPerToken, estimateError } = options;
+    this.bodies = new ChatBodies({ model, bytesPerToken, synthetic: true, estimateError });
     const pool = { prefill_header: PREFILL_HEADER, prefill_endpoints: chosen };
     this.envoy = new VirtualEnvoy({
       ...{ wasm, workers, seed },
@@ -98,13 +102,17 @@ export class FilterGateway implements Gateway {
     this.streams.get(passage.id)?.respondChunk(FIRST_CHUNK);
   }
 
-  ended(passage: Passage, usage: ReportedUsage | null, nowMs: number): void {
+  ended(passage: Passage, usage: ReportedUsage | typeof UNTOLD | null, nowMs: number): void {
     this.advance(nowMs);
     const stream = this.streams.get(passage.id);
     this.streams.delete(passage.id);
     if (stream === undefined) return;
     if (usage === null) stream.resetUpstream();
-    else stream.respondChunk(lastChunks(usage), true);
+    else stream.respondChunk(lastChunks(passage.call.answer.callsTool, usage), true);
+  }
+
+  setAlive(endpoint: number, alive: boolean): void {
+    this.envoy.endpoint(addressOf(endpoint)).health = alive ? "healthy" : "unhealthy";
   }
 
   nextMs(): number {

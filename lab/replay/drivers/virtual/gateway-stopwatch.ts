@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures which part of a replay's real time is spent in the gateway: bodies, filter, picks.
-import type { Gateway, Passage, ReportedUsage } from "./gateway.ts";
+import type { Gateway, Passage, ReportedUsage, UNTOLD } from "./gateway.ts";
 
 export class GatewayStopwatch implements Gateway {
   private spentMs = 0;
@@ -24,8 +24,12 @@ export class GatewayStopwatch implements Gateway {
     this.measured(() => this.inner.firstToken(passage, nowMs));
   }
 
-  ended(passage: Passage, usage: ReportedUsage | null, nowMs: number): void {
+  ended(passage: Passage, usage: ReportedUsage | typeof UNTOLD | null, nowMs: number): void {
     this.measured(() => this.inner.ended(passage, usage, nowMs));
+  }
+
+  setAlive(endpoint: number, alive: boolean): void {
+    this.inner.setAlive?.(endpoint, alive);
   }
 
   nextMs(): number {

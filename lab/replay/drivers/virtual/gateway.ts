@@ -24,12 +24,17 @@ export interface ReportedUsage {
   outputTokens: number;
 }
 
+/** The answer came whole, but its engine reports no usage. */
+export const UNTOLD = "untold";
+
 export interface Gateway {
   /** Chooses `passage.endpoint` and then calls `placed`: at once, or later when the gateway holds the request. */
   place(passage: Passage, nowMs: number, placed: () => void): void;
   firstToken(passage: Passage, nowMs: number): void;
   /** `usage` is null when the request failed. */
-  ended(passage: Passage, usage: ReportedUsage | null, nowMs: number): void;
+  ended(passage: Passage, usage: ReportedUsage | typeof UNTOLD | null, nowMs: number): void;
+  /** Health checks found an endpoint dead, or alive again; absent where a gateway knows nothing of that. */
+  setAlive?(endpoint: number, alive: boolean): void;
   /** When the gateway has something to do by itself; Infinity when it waits for others. */
   nextMs(): number;
   /** Does what is due. */

@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Agents, a gateway and a fleet of engines on one virtual clock, event by event.
 import TinyQueue from "tinyqueue";
-import { Cluster } from "../../../mock-gpu/engine/cluster.ts";
-import { Engine, EngineRefusal } from "../../../mock-gpu/engine/engine.ts";
-import { KvTier } from "../../../mock-gpu/engine/kv-tier.ts";
-import { Disaggregation } from "../../../mock-gpu/engine/disaggregation.ts";
+import { EngineRefusal } from "../../../mock-gpu/engine/engine.ts";
 import type { RequestInit, ServedRequest } from "../../../mock-gpu/engine/request.ts";
-import { PRESETS } from "../../../mock-gpu/engine/step-cost.ts";
 import { KnownPrefixes } from "../../measures/known-prefixes.ts";
 import type { ArmRun, CallRecord } from "../../measures/record.ts";
 import { promptTokensOf } from "../../workloads/session.ts";
-import type { Arrival, FleetPlan, ReplayPlan, Watcher } from "../driver.ts";
-import type { Gateway, Passage } from "./gateway.ts";
+import type { FleetEvent } from "../../events.ts";
+import { type Chance, chance } from "../../workloads/random.ts";
+import {
+  type Arrival,
+  type Disturbance,
+  type ReplayPlan,
+  UNDISTURBED,
+  type Watcher,
+} from "../driver.ts";
+import { type Gateway, type Passage, type ReportedUsage, UNTOLD } from "./gateway.ts";
 import { PromptHashes } from "./prompt-hashes.ts";
+import { VirtualFleet } from "./virtual-fleet.ts";
 
 const TICK_MS = 5_000;
-/** What leaves one prefill engine towards the decode pool, 10^9 bytes a second: eight 100G links. */
-const PREFILL_LINK_GBPS = 100;
+/** Agents try a call that failed again after this time. */
+const RETRY_MS = 1_000;
+/** More users come over this time. */
+const RISE_MS = 60_000;
 
 interface Event {
   atMs: number;
@@ -32,31 +39,11 @@ interface Progress {
   open: number;
 }
 
-function buildEngines(plan: FleetPlan): Engine[] {
-  const { preset, cost, kvTokens, blockTokens, globalTokens, globalGbps } = plan;
-  const tiers =
-    globalTokens === 0 || globalGbps === 0
-      ? []
-      : [
-          new KvTier({
-            name: "global",
-            capacityTokens: globalTokens,
-            blockTokens,
-            bytesPerToken: PRESETS[preset].kvBytesPerToken,
-            readGbPerS: globalGbps,
-          }),
-        ];
-  return Array.from(
-    { length: plan.endpoints + plan.decodeEndpoints },
-    () => new Engine({ preset, cost, kvTokens, blockTokens, tiers }),
-  );
-}
-
 /** Runs one arm to the plan's limit. */
 export class Simulation {
-  private readonly fleet: Cluster;
-  /** Null where every endpoint prefills and decodes. */
-  private readonly pools: Disaggregation | null;
+  private readonly fleet: VirtualFleet;
+  private readonly disturbance: Disturbance;
+  private readonly draws: Chance;
   private readonly inFlight: number[];
   private readonly queue = new TinyQueue<Event>([], (a, b) => a.atMs - b.atMs || a.order - b.order);
   private readonly known: KnownPrefixes;
@@ -66,6 +53,8 @@ export class Simulation {
   private passages = 0;
   private refills = 0;
   private openSessions = 0;
+  /** Sessions that a closed population is kept at. */
+  private wantedSessions: number;
 
   constructor(
     arm: string,
@@ -73,17 +62,12 @@ export class Simulation {
     private readonly gateway: Gateway,
     private readonly watcher: Watcher,
   ) {
-    this.fleet = new Cluster(buildEngines(plan.fleet));
+    this.disturbance = plan.disturbance ?? UNDISTURBED;
+    this.fleet = new VirtualFleet(plan.fleet, this.disturbance.events);
+    this.draws = chance(plan.seed, "disturbance");
+    this.wantedSessions = plan.arrivals.length;
     this.known = new KnownPrefixes(plan.fleet.blockTokens, (session) => session.app.headTokens);
-    const { endpoints, decodeEndpoints } = plan.fleet;
-    this.pools =
-      decodeEndpoints === 0
-        ? null
-        : new Disaggregation(this.fleet, {
-            prefill: endpoints,
-            decode: decodeEndpoints,
-            transferGbPerS: PREFILL_LINK_GBPS,
-          });
+    const { endpoints } = plan.fleet;
     this.inFlight = new Array<number>(endpoints).fill(0);
     this.run = {
       arm,
@@ -95,12 +79,13 @@ export class Simulation {
       endMs: plan.limitMs,
     };
     for (const arrival of plan.arrivals) this.begin(arrival);
+    for (const event of this.disturbance.events) this.at(event.atMs, () => this.happen(event));
     this.at(TICK_MS, () => this.tick());
   }
 
   /** Events so far: calls, first tokens and ends, and engine steps. */
   get eventCount(): number {
-    return this.events + this.fleet.engines.reduce((sum, engine) => sum + engine.counters.steps, 0);
+    return this.events + this.fleet.steps;
   }
 
   /** Goes on for about `budget` events. @returns whether the arm is done */
@@ -203,13 +188,13 @@ export class Simulation {
       },
     };
     try {
-      if (this.pools === null) this.fleet.submit(endpoint, init, this.nowMs);
-      else this.pools.submit(endpoint, init, this.nowMs);
+      if (this.fleet.submit(endpoint, init, this.nowMs)) return;
+      record.error = "the endpoint is down";
     } catch (error) {
       if (!(error instanceof EngineRefusal)) throw error;
       record.error = error.message;
-      this.end(progress, index, passage, record, null);
     }
+    this.end(progress, index, passage, record, null);
   }
 
   private end(
@@ -220,13 +205,56 @@ export class Simulation {
     request: ServedRequest | null,
   ): void {
     this.inFlight[passage.endpoint]!--;
-    if (request !== null) fillFrom(record, request);
     record.endedMs = this.nowMs;
-    this.known.learn(passage.session, passage.call, record.promptTokens, record.outputTokens);
-    this.gateway.ended(passage, request === null ? null : usageOf(record), this.nowMs);
+    const isLost = request?.endReason === "aborted";
+    if (isLost) record.error = "the endpoint failed";
+    else if (request !== null) fillFrom(record, request);
+    if (!isLost) {
+      this.known.learn(passage.session, passage.call, record.promptTokens, record.outputTokens);
+    }
+    const isServed = request !== null && !isLost;
+    this.gateway.ended(passage, isServed ? this.told(record) : null, this.nowMs);
     this.run.records.push(record);
     this.watcher.ended(record);
-    this.goOn(progress, index);
+    const isDown = this.fleet.isDown(passage.endpoint);
+    if (isLost || isDown) this.at(this.nowMs + RETRY_MS, () => this.issue(progress, index));
+    else this.goOn(progress, index);
+  }
+
+  /** What the engine says of an answer, or what it says falsely. */
+  private told(record: CallRecord): ReportedUsage | typeof UNTOLD {
+    const { hidesUsage, falseReports } = this.disturbance;
+    if (hidesUsage) return UNTOLD;
+    const usage = usageOf(record);
+    if (falseReports > 0 && this.draws.uniform() < falseReports) usage.cachedTokens = 0;
+    return usage;
+  }
+
+  private happen(event: FleetEvent): void {
+    if (event.kind === "sessions") {
+      this.wantedSessions = event.sessions;
+      this.refill(RISE_MS);
+      return;
+    }
+    const all = Array.from({ length: this.plan.fleet.endpoints }, (_, index) => index);
+    const endpoints = event.endpoints.length === 0 ? all : event.endpoints;
+    for (const endpoint of endpoints) this.change(endpoint, event);
+  }
+
+  private change(endpoint: number, event: Exclude<FleetEvent, { kind: "sessions" }>): void {
+    if (event.kind === "kv") return this.fleet.resizeCache(endpoint, event.kvTokens, this.nowMs);
+    if (event.kind === "up") this.fleet.revive(endpoint);
+    else this.fleet.fail(endpoint, this.nowMs, event.kind === "down");
+    if (event.kind !== "restart") this.gateway.setAlive?.(endpoint, event.kind === "up");
+  }
+
+  /** Fills up the population, new sessions spread over a time. */
+  private refill(spreadMs: number): void {
+    const { refill } = this.plan;
+    while (refill !== null && this.openSessions < this.wantedSessions) {
+      const delayMs = spreadMs === 0 ? 0 : this.draws.uniform() * spreadMs;
+      this.begin(refill(this.refills++, this.nowMs + delayMs));
+    }
   }
 
   private goOn(progress: Progress, index: number): void {
@@ -242,7 +270,7 @@ export class Simulation {
     this.openSessions--;
     if (progress.arrival.firstCall === 0) this.run.finishedSessions.add(session.id);
     this.watcher.sessionFinished();
-    if (this.plan.refill !== null) this.begin(this.plan.refill(this.refills++, this.nowMs));
+    this.refill(0);
   }
 
   private recordOf(
@@ -292,11 +320,7 @@ function fillFrom(record: CallRecord, request: ServedRequest): void {
   record.localTokens = Math.max(0, request.cachedTokens) - record.fetchedTokens;
 }
 
-function usageOf(record: CallRecord): {
-  promptTokens: number;
-  cachedTokens: number;
-  outputTokens: number;
-} {
+function usageOf(record: CallRecord): ReportedUsage {
   return {
     promptTokens: record.promptTokens,
     cachedTokens: record.localTokens + record.fetchedTokens,

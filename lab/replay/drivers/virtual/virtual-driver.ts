@@ -8,8 +8,10 @@ import { BaselineGateway } from "../../baselines/policy.ts";
 import { STOCK_POLICIES, StockGateway } from "../../baselines/stock.ts";
 import type { ArmRun } from "../../measures/record.ts";
 import { chance } from "../../workloads/random.ts";
-import type { Driver, ReplayPlan, Watcher } from "../driver.ts";
+import { type Driver, type ReplayPlan, UNDISTURBED, type Watcher } from "../driver.ts";
 import { FilterGateway } from "./filter-gateway.ts";
+import { AimdGateway } from "../../admission/aimd-gateway.ts";
+import { admissionNamed, splitArm } from "../../admission/arms.ts";
 import { GatewayGroup } from "./gateway-group.ts";
 import { GatewayStopwatch } from "./gateway-stopwatch.ts";
 import type { Gateway } from "./gateway.ts";
@@ -24,7 +26,7 @@ export interface VirtualDriverOptions {
   workers: number;
   /** Gateways in front of the fleet. */
   gateways: number;
-  /** Fields of the filter's configuration beside its policy. */
+  /** Fields of the filter's configuration beside its policy; `admission` only counts for arms that have it. */
   configuration?: object;
 }
 
@@ -40,9 +42,17 @@ export const FILTER_POLICIES: readonly string[] = [
 
 /** @throws Failure for a name that virtual time does not play, or a parameter that it does not take */
 export function requireVirtualArm(arm: string): void {
-  if (Object.hasOwn(STOCK_POLICIES, arm) || FILTER_POLICIES.includes(arm)) return;
+  const { policy, admission } = splitArm(arm);
+  const way = admissionNamed(admission, 1).name;
+  if (way === "aimd" && policy !== "sticky") {
+    throw new Failure(`policy ${policy}: --admission aimd is a gateway of its own, give sticky`);
+  }
+  if (FILTER_POLICIES.includes(policy)) return;
+  if (way !== "off")
+    throw new Failure(`policy ${policy}: only the filter's policies have admission`);
+  if (Object.hasOwn(STOCK_POLICIES, policy)) return;
   const { cost } = Object.values(PRESETS)[0]!;
-  if (publishedNamed(arm, cost) === null) throw unknownArm(arm);
+  if (publishedNamed(policy, cost) === null) throw unknownArm(policy);
 }
 
 function unknownArm(arm: string): Failure {
@@ -84,32 +94,52 @@ export class VirtualDriver implements Driver {
     const { gateways } = this.options;
     const all = Array.from({ length: gateways }, (_, index) => this.oneGateway(arm, plan, index));
     if (all.length === 1) return all[0]!;
-    return new GatewayGroup(all, chance(plan.seed, "gateways"));
+    const { sessionsKeepGateway } = plan.disturbance ?? UNDISTURBED;
+    const draws = chance(plan.seed, "gateways");
+    return new GatewayGroup(all, ({ session }) =>
+      (sessionsKeepGateway ? chance(plan.seed, `gateway of ${session.id}`) : draws).below(gateways),
+    );
   }
 
   private oneGateway(arm: string, plan: ReplayPlan, index: number): Gateway {
-    const { endpoints, decodeEndpoints, preset, cost } = plan.fleet;
+    const { endpoints, preset, cost, kvTokens } = plan.fleet;
+    const { policy, admission } = splitArm(arm);
     const draws = chance(plan.seed, `gateway/${arm}/${index}`);
-    const stock = STOCK_POLICIES[arm];
+    const stock = STOCK_POLICIES[policy];
     if (stock !== undefined) return new StockGateway(stock, endpoints, draws);
-    if (FILTER_POLICIES.includes(arm)) {
-      const { wasm, bytesPerToken, workers } = this.options;
-      const seed = plan.seed * 64 + index;
-      const { model } = PRESETS[preset];
-      const configuration = { policy: arm, ...this.options.configuration };
-      return new FilterGateway({
-        wasm,
-        configuration,
-        endpoints,
-        decodeEndpoints,
-        workers,
-        seed,
-        bytesPerToken,
-        model,
-      });
+    const way = admissionNamed(admission, kvTokens);
+    if (way.name === "aimd") return new AimdGateway(endpoints);
+    if (FILTER_POLICIES.includes(policy)) {
+      return this.filterGateway(policy, way.configuration, plan, index);
     }
-    const published = publishedNamed(arm, cost ?? PRESETS[preset].cost);
+    const published = publishedNamed(policy, cost ?? PRESETS[preset].cost);
     if (published !== null) return new BaselineGateway(published, endpoints, draws);
-    throw unknownArm(arm);
+    throw unknownArm(policy);
+  }
+
+  private filterGateway(
+    policy: string,
+    admission: object | null,
+    plan: ReplayPlan,
+    index: number,
+  ): Gateway {
+    const { endpoints, decodeEndpoints, preset } = plan.fleet;
+    const { wasm, bytesPerToken, workers, gateways, configuration = {} } = this.options;
+    const { estimateError } = plan.disturbance ?? UNDISTURBED;
+    const given = configuration as { admission?: object };
+    const own = {
+      // Several gateways share out the endpoints where admission fills them.
+      ...(gateways > 1 && admission !== null ? { gateways: { index, count: gateways } } : {}),
+      ...(admission === null ? {} : { admission: { ...admission, ...given.admission } }),
+    };
+    const rest = Object.fromEntries(
+      Object.entries(configuration).filter(([name]) => name !== "admission"),
+    );
+    return new FilterGateway({
+      configuration: { policy, ...own, ...rest },
+      ...{ wasm, endpoints, decodeEndpoints, workers, bytesPerToken, estimateError },
+      seed: plan.seed * 64 + index,
+      model: PRESETS[preset].model,
+    });
   }
 }
