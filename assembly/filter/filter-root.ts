@@ -70,6 +70,7 @@ export class FilterRoot {
   /** The stream whose own callback asks for room; others are let go from outside theirs. */
   deciding: FilterStream | null = null;
 
+  private isDraining: bool = false;
   private options: Options = new Options();
   private seed: u64 = 0;
   /** Which headers tell a session, a turn, a parent; in the order in which they are believed. */
@@ -125,6 +126,8 @@ export class FilterRoot {
   closeStream(stream: FilterStream): void {
     stream.close();
     FilterRoot.streams.remove(stream.contextId);
+    const router = this.router;
+    if (this.isDraining && router !== null) router.tick(this.nowMs()); // No tick comes any more.
     if (this.spareStreams.length < POOL_SIZE) this.spareStreams.push(stream);
   }
 
@@ -134,7 +137,7 @@ export class FilterRoot {
     if (router === null) return;
     const nowMs = this.nowMs();
     this.limits.refresh();
-    router.fleets.tick(nowMs);
+    router.tick(nowMs);
     const clusters = router.fleets.clusters;
     for (let i = 0; i < clusters.length; i++) {
       const admitter = clusters[i].admitter;
@@ -232,6 +235,8 @@ export class FilterRoot {
         this.resume(call.ticket, nowMs);
       }
     }
+    this.isDraining = true;
+    router.tick(nowMs);
   }
 
   private letGoOf(admitter: Admitter, nowMs: u64): void {

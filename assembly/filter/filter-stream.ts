@@ -137,14 +137,14 @@ export class FilterStream {
     if (!this.decided) return;
     if (this.reader === null) this.router.learn(this.turnaround, nowMs);
     this.answer.reset(this.turnaround.request.dialect, kind);
-    if (ended) this.router.noteFirstByte(this.turnaround, nowMs);
+    if (ended) this.router.noteFirstByte(this.turnaround);
   }
 
   onResponseBody(size: u32, _ended: bool): void {
     if (!this.decided || size == 0) return;
     if (!this.answering) {
       this.answering = true;
-      this.router.noteFirstByte(this.turnaround, this.root.nowMs());
+      this.router.noteFirstByte(this.turnaround);
     }
     if (this.answer.wantsMore) this.feedAnswer(size);
   }

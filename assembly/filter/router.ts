@@ -91,6 +91,13 @@ export class Router {
     this.chance = vm;
   }
 
+  /** Shares what this worker counted and learned, and looks after its fleets. */
+  tick(nowMs: u64): void {
+    this.teacher.save(nowMs);
+    this.meters.give();
+    this.fleets.tick(nowMs);
+  }
+
   /** Decides the request of a stream and tells Envoy; called once, while its headers can still be written. */
   decide(turnaround: Turnaround, ticket: u32, bodyBytes: u32, mayHold: bool, nowMs: u64): Verdict {
     const request = turnaround.request;
@@ -223,7 +230,7 @@ export class Router {
     const pinned = turnaround.pinned ? turnaround.decision.slot : NO_SLOT;
     if (pinned != NO_SLOT) this.countPin(fleet, pinned, slot, nowMs);
     if (turnaround.flight.slot == slot) return;
-    fleet.finish(turnaround.flight, nowMs);
+    fleet.finish(turnaround.flight);
     this.send(turnaround, fleet, slot, nowMs);
   }
 
@@ -235,9 +242,9 @@ export class Router {
   }
 
   /** The first byte of the answer has come: the prompt is computed. */
-  noteFirstByte(turnaround: Turnaround, nowMs: u64): void {
+  noteFirstByte(turnaround: Turnaround): void {
     const fleet = turnaround.fleet;
-    if (fleet !== null) fleet.firstByte(turnaround.flight, nowMs);
+    if (fleet !== null) fleet.firstByte(turnaround.flight);
     const admitter = turnaround.admitter;
     if (admitter !== null) admitter.firstByte(turnaround);
   }
@@ -274,7 +281,7 @@ export class Router {
   /** Closes the books of a stream: whatever it counted for is taken back. */
   finish(turnaround: Turnaround, answer: Answer, nowMs: u64): void {
     const fleet = turnaround.fleet;
-    if (fleet !== null) fleet.finish(turnaround.flight, nowMs);
+    if (fleet !== null) fleet.finish(turnaround.flight);
     const admitter = turnaround.admitter;
     if (admitter !== null) admitter.abandon(turnaround);
     const prioritizer = this.prioritizer;
@@ -320,7 +327,9 @@ export class Router {
     const admitter = turnaround.admitter;
     if (admitter !== null) admitter.send(turnaround, this.loads, slot, nowMs);
     const uncached = turnaround.decision.uncachedTokens;
-    fleet.send(turnaround.flight, slot, uncached, turnaround.request.promptTokens, nowMs);
+    fleet.send(turnaround.flight, slot, uncached, turnaround.request.promptTokens);
+    // Where requests without a home go is decided by loads alone: those of a burst must see each other.
+    if (turnaround.homes.count == 0) fleet.publish(nowMs);
   }
 
   private countDecision(turnaround: Turnaround): void {

@@ -5,18 +5,18 @@ import { Affinity } from "../memory/affinity";
 import { Fleet } from "../memory/fleet";
 import { Learned } from "../memory/learned";
 import { NO_SLOT } from "../memory/roster";
-import { WRITE_ATTEMPTS } from "../memory/shared-store";
 import { Counter, Meters } from "../metrics/meters";
 import { unscaledTokens } from "../request/token-scale";
 import { NOT_TOLD, Outcome as Answer } from "../response/outcome";
 import { returnedShare } from "../scheduling/routing/estimate";
-import { isEvicted, learnPrices, Lesson, UNKNOWN } from "../scheduling/routing/priced-learner";
+import { isEvicted, Lesson, UNKNOWN } from "../scheduling/routing/priced-learner";
+import { LessonQueue } from "./lesson-queue";
 import { NS_PER_SECOND, Turnaround } from "./turnaround";
 
 /** One per plugin configuration and VM. */
 @final
 export class Teacher {
-  private readonly lesson: Lesson = new Lesson();
+  private readonly lessons: LessonQueue = new LessonQueue();
   private readonly learned: Learned = new Learned();
 
   constructor(
@@ -32,22 +32,35 @@ export class Teacher {
     if (fleet === null || slot == NO_SLOT || !answer.firstByte) return;
     this.countReport(answer);
     this.countColdness(turnaround, answer, slot);
-    this.fill(turnaround, answer, nowNs);
-    const lesson = this.lesson;
     const learned = this.learned;
-    const request = turnaround.request;
-    const share = returnedShare(this.options.tier, learned);
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      fleet.beginLesson(learned, request.model);
-      learnPrices(learned, lesson, share);
-      if (answer.promptTokens > 0) {
-        learned.noteEstimate(unscaledTokens(request), <f64>answer.promptTokens);
-        learned.noteLength(request.promptBytes, <u32>answer.promptTokens);
-      }
-      if (fleet.endLesson(learned, request.model, nowMs)) break;
-    }
+    const lesson = this.lessons.next.lesson;
+    fill(lesson, turnaround, answer, nowNs);
+    this.learn(turnaround, answer, fleet, nowMs);
     if (isEvicted(learned, lesson)) this.forget(turnaround, fleet, slot, nowMs);
     else if (isMostlyCached(answer)) this.trust(turnaround, fleet, slot, nowMs);
+  }
+
+  /** Shares what was learned since the last time. */
+  save(nowMs: u64): void {
+    this.lessons.save(nowMs);
+  }
+
+  /** This worker knows at once what it shares with the next tick. */
+  private learn(turnaround: Turnaround, answer: Answer, fleet: Fleet, nowMs: u64): void {
+    const queued = this.lessons.next;
+    const learned = this.learned;
+    const request = turnaround.request;
+    fleet.recall(learned, request.model, nowMs);
+    queued.fleet = fleet;
+    queued.model = request.model;
+    queued.share = returnedShare(this.options.tier, learned);
+    queued.estimatedTokens = unscaledTokens(request);
+    queued.reportedTokens = <u32>max(0, answer.promptTokens);
+    queued.promptBytes = request.promptBytes;
+    queued.teach(learned);
+    const anticipated = fleet.anticipate(learned, request.model);
+    this.lessons.add(nowMs);
+    if (!anticipated) this.lessons.save(nowMs);
   }
 
   /** Learned seconds of prefill per uncached token, of the model that was last taught. */
@@ -89,30 +102,29 @@ export class Teacher {
     const lost = min(<i64>homes.prefixTokens[0], prompt) - found;
     if (lost > 0) this.meters.count(Counter.RecomputedTokens, lost);
   }
+}
 
-  private fill(turnaround: Turnaround, answer: Answer, nowNs: u64): void {
-    const lesson = this.lesson;
-    const request = turnaround.request;
-    const homes = turnaround.homes;
-    const told = answer.promptTokens > 0;
-    lesson.promptTokens = told ? <f64>answer.promptTokens : <f64>request.promptTokens;
-    lesson.cachedTokens = answer.cachedTokens == NOT_TOLD ? UNKNOWN : <f64>answer.cachedTokens;
-    lesson.estimatedTokens = <f64>request.promptTokens;
-    lesson.hasUsage = answer.hasUsage;
-    lesson.outputTokens = answer.outputTokens == NOT_TOLD ? UNKNOWN : <f64>answer.outputTokens;
-    lesson.headTokens = <f64>request.headTokens;
-    lesson.heldTokens = <f64>heldTokens(turnaround, turnaround.servedSlot);
-    lesson.seenTokens = <f64>homes.seenTokens;
-    lesson.known = homes.count > 0;
-    lesson.queuedTokens = turnaround.queuedTokens;
-    lesson.decodedContextTokens = turnaround.contextTokens + <f64>request.promptTokens;
-    lesson.ttftSeconds = turnaround.ttftSeconds;
-    lesson.tpotSeconds = UNKNOWN;
-    if (lesson.ttftSeconds < 0) return;
-    const first = turnaround.firstTokenNs;
-    if (answer.complete && answer.outputTokens > 1 && nowNs > first) {
-      lesson.tpotSeconds = <f64>(nowNs - first) / NS_PER_SECOND / <f64>(answer.outputTokens - 1);
-    }
+function fill(lesson: Lesson, turnaround: Turnaround, answer: Answer, nowNs: u64): void {
+  const request = turnaround.request;
+  const homes = turnaround.homes;
+  const told = answer.promptTokens > 0;
+  lesson.promptTokens = told ? <f64>answer.promptTokens : <f64>request.promptTokens;
+  lesson.cachedTokens = answer.cachedTokens == NOT_TOLD ? UNKNOWN : <f64>answer.cachedTokens;
+  lesson.estimatedTokens = <f64>request.promptTokens;
+  lesson.hasUsage = answer.hasUsage;
+  lesson.outputTokens = answer.outputTokens == NOT_TOLD ? UNKNOWN : <f64>answer.outputTokens;
+  lesson.headTokens = <f64>request.headTokens;
+  lesson.heldTokens = <f64>heldTokens(turnaround, turnaround.servedSlot);
+  lesson.seenTokens = <f64>homes.seenTokens;
+  lesson.known = homes.count > 0;
+  lesson.queuedTokens = turnaround.queuedTokens;
+  lesson.decodedContextTokens = turnaround.contextTokens + <f64>request.promptTokens;
+  lesson.ttftSeconds = turnaround.ttftSeconds;
+  lesson.tpotSeconds = UNKNOWN;
+  if (lesson.ttftSeconds < 0) return;
+  const first = turnaround.firstTokenNs;
+  if (answer.complete && answer.outputTokens > 1 && nowNs > first) {
+    lesson.tpotSeconds = <f64>(nowNs - first) / NS_PER_SECOND / <f64>(answer.outputTokens - 1);
   }
 }
 

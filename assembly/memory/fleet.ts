@@ -9,8 +9,9 @@ import { Loads, MAX_CANDIDATES } from "./loads";
 import { ModelTable } from "./model-table";
 import { Proofs } from "./proofs";
 import { ageMs, isDue, MAX_SLOTS, NO_SLOT, Roster } from "./roster";
+import { ServedNotes } from "./served-notes";
 import { GaugeKind, Gauges, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
-import { NumbersTable, SlotNumbers, SLOTS_PER_VALUE } from "./slot-numbers";
+import { NumbersTable, SLOTS_PER_VALUE } from "./slot-numbers";
 import { tagOf } from "./tags";
 
 /** Candidates of a large fleet besides the homes. */
@@ -26,6 +27,7 @@ export class Fleet {
   private numbers: NumbersTable;
   private models: ModelTable;
   private shares: GaugeShares;
+  private notes: ServedNotes = new ServedNotes();
   private proofs: Proofs = new Proofs();
   private members: i32 = 0;
   private sweptMs: u64 = 0;
@@ -89,35 +91,42 @@ export class Fleet {
   /** Fills the candidates of a pick: all endpoints up to 64, else the homes and a sample. */
   load(loads: Loads, request: Request, homes: Homes, nowMs: u64, chance: u64): void {
     this.roster.refresh(nowMs);
+    const isFresh = homes.count == 0;
+    if (isFresh) this.writeNotes(nowMs);
     loads.count = 0;
     loads.complete = this.roster.known > 0 && this.members <= this.roster.known;
     loads.missing = max(0, this.members - this.roster.known);
     loads.sampled = this.roster.known > MAX_CANDIDATES;
     if (loads.sampled) this.listSample(loads, homes, chance);
     else this.listAll(loads);
-    this.fill(loads, request, homes.count > 0 ? RECENT_LOAD_MS : 0, nowMs);
+    this.fill(loads, request, isFresh ? 0 : RECENT_LOAD_MS, nowMs);
   }
 
   /** Counts a request that leaves for an endpoint; does nothing where it is not known yet. */
-  send(flight: InFlight, slot: i32, uncachedTokens: u32, contextTokens: u32, nowMs: u64): void {
+  send(flight: InFlight, slot: i32, uncachedTokens: u32, contextTokens: u32): void {
     if (slot < 0 || slot >= MAX_SLOTS || flight.slot != NO_SLOT) return;
     flight.slot = slot;
     flight.pendingTokens = <i64>uncachedTokens;
     flight.contextTokens = <i64>contextTokens;
-    this.shares.add(slot, 1, flight.pendingTokens, flight.contextTokens, nowMs);
+    this.shares.add(slot, 1, flight.pendingTokens, flight.contextTokens);
+  }
+
+  /** Shows the other workers now what this one counts, and not with the next tick. */
+  publish(nowMs: u64): void {
+    this.shares.give(nowMs);
   }
 
   /** The first byte came back: nothing of this request waits for prefill any more. */
-  firstByte(flight: InFlight, nowMs: u64): void {
+  firstByte(flight: InFlight): void {
     if (flight.slot == NO_SLOT) return;
-    this.shares.add(flight.slot, 0, -flight.pendingTokens, 0, nowMs);
+    this.shares.add(flight.slot, 0, -flight.pendingTokens, 0);
     flight.pendingTokens = 0;
   }
 
   /** Takes back all that the stream counts for. May be called again. */
-  finish(flight: InFlight, nowMs: u64): void {
+  finish(flight: InFlight): void {
     if (flight.slot == NO_SLOT) return;
-    this.shares.add(flight.slot, -1, -flight.pendingTokens, -flight.contextTokens, nowMs);
+    this.shares.add(flight.slot, -1, -flight.pendingTokens, -flight.contextTokens);
     flight.slot = NO_SLOT;
     flight.pendingTokens = 0;
     flight.contextTokens = 0;
@@ -125,34 +134,27 @@ export class Fleet {
 
   /** An endpoint answered with 2xx. Call after `Affinity.learn`, with the homes of the same request. */
   served(request: Request, homes: Homes, slot: i32, nowMs: u64): void {
-    const before = latestHome(homes);
-    const beforeSlot = before < 0 ? NO_SLOT : homes.slots[before];
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      const generation = this.generationOf(slot);
-      if (generation == 0) return;
-      this.numbers.editFor(slot);
-      if (beforeSlot != NO_SLOT && this.numbers.covers(beforeSlot)) {
-        this.release(homes, before, nowMs);
-      }
-      const row = this.numbers.claim(slot, generation);
-      row.servedS = <u32>(nowMs / 1_000);
-      row.disobeyed = 0;
-      row.commitTokens(<f32>request.promptTokens, nowMs);
-      if (request.head != 0) row.serveHead(headTag(request));
-      if (this.numbers.save(nowMs) != Write.Conflict) break;
-    }
-    if (beforeSlot == NO_SLOT || this.numbers.covers(beforeSlot)) return;
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.numbers.editFor(beforeSlot);
-      this.release(homes, before, nowMs);
-      if (this.numbers.save(nowMs) != Write.Conflict) return;
-    }
+    const generation = this.generationOf(slot);
+    if (generation == 0) return;
+    const notes = this.notes;
+    if (notes.isFull) this.writeNotes(nowMs);
+    notes.add(slot, generation, request.promptTokens, headTag(request), nowMs);
+    const former = latestHome(homes);
+    if (former < 0) return;
+    const formerSlot = homes.slots[former];
+    const tokens = homes.prefixTokens[former];
+    notes.release(formerSlot, this.generationOf(formerSlot), tokens, homes.servedMs[former]);
+  }
+
+  private writeNotes(nowMs: u64): void {
+    if (this.notes.count > 0) this.notes.write(this.numbers, nowMs);
   }
 
   /** Envoy sent a pinned request elsewhere; after three in a row the endpoint leaves. */
   disobeyed(slot: i32, nowMs: u64): void {
     const generation = this.generationOf(slot);
     if (!this.roster.isUsed(slot)) return;
+    this.writeNotes(nowMs);
     let count: u8 = 0;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.numbers.editFor(slot);
@@ -173,6 +175,7 @@ export class Fleet {
   raiseHorizon(slot: i32, believedMs: u64, nowMs: u64): void {
     const generation = this.generationOf(slot);
     if (!this.roster.isUsed(slot) || this.proofs.contradicts(slot, believedMs, nowMs)) return;
+    this.writeNotes(nowMs);
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.numbers.editFor(slot);
       const row = this.numbers.claim(slot, generation);
@@ -185,6 +188,11 @@ export class Fleet {
   /** Fills `learned` with what answers of a model taught, as of a tenth of a second ago. */
   recall(learned: Learned, model: u64, nowMs: u64): void {
     this.models.recall(learned, model, nowMs);
+  }
+
+  /** Changes what this worker recalls of a model, until a lesson is saved; false where it recalls nothing. */
+  anticipate(learned: Learned, model: u64): bool {
+    return this.models.anticipate(learned, model);
   }
 
   /**
@@ -200,9 +208,10 @@ export class Fleet {
     return this.models.save(learned, model, nowMs) != Write.Conflict;
   }
 
-  /** Lets endpoints leave that have not served for their time to live. Call from the tick. */
+  /** Shares what was counted since the last tick; endpoints leave that have not served for their time to live. */
   tick(nowMs: u64): void {
     this.shares.tick(nowMs);
+    this.writeNotes(nowMs);
     if (!isDue(this.sweptMs, SWEEP_MS, nowMs)) return;
     this.sweptMs = nowMs;
     this.roster.refresh(nowMs);
@@ -229,13 +238,6 @@ export class Fleet {
     this.numbers.editFor(slot);
     this.numbers.claim(slot, generation).servedS = <u32>(nowMs / 1_000);
     this.numbers.save(nowMs);
-  }
-
-  private release(homes: Homes, home: i32, nowMs: u64): void {
-    const slot = homes.slots[home];
-    const row = this.numbers.peek(slot, this.generationOf(slot));
-    if (row == null) return;
-    row.releaseTokens(<f32>homes.prefixTokens[home], homes.servedMs[home], nowMs);
   }
 
   private listAll(loads: Loads): void {
@@ -269,7 +271,7 @@ export class Fleet {
   }
 
   private fill(loads: Loads, request: Request, maxAgeMs: u64, nowMs: u64): void {
-    const head = request.head == 0 ? 0 : headTag(request);
+    const head = headTag(request);
     for (let i = 0; i < loads.count; i++) {
       const slot = loads.slots[i];
       if (i == 0 || !this.numbers.covers(slot)) this.numbers.openRecent(slot, nowMs);
@@ -278,15 +280,17 @@ export class Fleet {
       loads.pendingPrefill[i] = <f64>this.gauges.seen(GaugeKind.PendingPrefill, slot);
       loads.context[i] = <f64>this.gauges.seen(GaugeKind.Context, slot);
       const row = this.numbers.peek(slot, this.roster.generationOf(slot));
-      loads.committed[i] = row == null ? 0 : row.committedTokens(nowMs);
+      const committed = row == null ? 0 : row.committedTokens(nowMs);
+      loads.committed[i] = max(0, committed + this.notes.tokensAt(slot));
       loads.horizonMs[i] = row == null ? 0 : row.horizonMs;
       loads.headServed[i] = row != null && head != 0 && row.hasHead(head);
     }
   }
 }
 
+/** Tag of head and model; 0 where there is no head. */
 function headTag(request: Request): u32 {
-  return tagOf(request.head ^ request.model);
+  return request.head == 0 ? 0 : tagOf(request.head ^ request.model);
 }
 
 /** The home that served last, or -1. */

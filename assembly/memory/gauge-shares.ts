@@ -2,24 +2,20 @@
 // Which worker counts for how much in a fleet's gauges, so that what a trapped one leaves behind is taken back.
 //
 // A trap cuts the streams of its VM without a callback, and their counts would stay in the gauges for ever. Decay
-// would also wear away long generations, and setting gauges anew races with the others' counting. So each VM writes
-// its own share beside every change (a blind write of its own value, 0.2 us) and holds a seat with a heartbeat. A seat
-// without a beat for LEASE_MS is swept: exactly what its VM had counted is subtracted. A VM that was only asleep
-// notices before it counts again, takes a new seat and adds its share back. Sums are right whatever the order.
-import { PackedValue } from "./packed-value";
+// would also wear away long generations, and setting gauges anew races with the others' counting. So each VM keeps
+// what it counts for in shares of its own, written whenever it gives to the gauges, and holds a seat with a heartbeat.
+// A seat without a beat for LEASE_MS is swept: exactly what its VM had counted is subtracted. One rule makes sums right
+// whatever the order, and whatever a foreign writer destroys: who replaces another VM's share subtracts it, and who
+// finds its own share replaced adds it again.
 import { ageMs, isDue } from "./roster";
-import { GAUGE_KINDS, GaugeKind, Gauges, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
+import { SHARES, ShareTable } from "./share-table";
+import { PackedValue } from "./packed-value";
+import { GaugeKind, Gauges, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 
 /** Workers, and those of the configuration before that still drain. */
 const MAX_SEATS: i32 = 256;
 const SEATS_FORMAT: u16 = 0x0104;
-const SHARES_FORMAT: u16 = 0x0105;
 const NO_SEAT: i32 = -1;
-
-const SLOTS_PER_SHARE: i32 = 64;
-const SHARE_BITS: i32 = 4;
-const SHARES: i32 = 1 << SHARE_BITS;
-const SHARE_ROW_BYTES: i32 = GAUGE_KINDS * 8;
 
 const BEAT_MS: u64 = 1_000;
 /** A worker that is silent for this long is taken for dead. */
@@ -38,54 +34,58 @@ class Seat {
 
 export class GaugeShares {
   private seats: PackedValue;
-  private other: PackedValue;
-  private own: StaticArray<PackedValue | null> = new StaticArray<PackedValue | null>(SHARES);
+  private shares: ShareTable;
   private seat: i32 = NO_SEAT;
   private beatMs: u64 = 0;
+  /** Most seats that this VM has seen taken. */
+  private mostSeats: i32 = 0;
 
   /** `vm` is a random number of this VM, neither 0 nor all ones. */
   constructor(
-    private store: SharedStore,
-    private name: string,
+    store: SharedStore,
+    name: string,
     private gauges: Gauges,
     private vm: u64,
   ) {
-    this.seats = new PackedValue(
-      store,
-      name + ".v",
-      SEATS_FORMAT,
-      <i32>offsetof<Seat>(),
-      MAX_SEATS,
-    );
-    this.other = new PackedValue(
-      store,
-      name + ".s",
-      SHARES_FORMAT,
-      SHARE_ROW_BYTES,
-      SLOTS_PER_SHARE,
-    );
+    const seatBytes = <i32>offsetof<Seat>();
+    this.seats = new PackedValue(store, name + ".v", SEATS_FORMAT, seatBytes, MAX_SEATS);
+    this.shares = new ShareTable(store, name + ".s", gauges, vm);
   }
 
-  /** Adds to the gauges of a slot and to this VM's share of them. */
-  add(slot: i32, requests: i64, pendingTokens: i64, contextTokens: i64, nowMs: u64): void {
+  /** Counts at the gauges of a slot: this VM sees it at once, the others after the next `give`. */
+  add(slot: i32, requests: i64, pendingTokens: i64, contextTokens: i64): void {
+    const gauges = this.gauges;
+    gauges.count(GaugeKind.InFlight, slot, requests);
+    gauges.count(GaugeKind.PendingPrefill, slot, pendingTokens);
+    gauges.count(GaugeKind.Context, slot, contextTokens);
+  }
+
+  /** Adds what this VM has counted to the gauges of all, and writes it down in its share. */
+  give(nowMs: u64): void {
+    if (this.gauges.dueCount == 0) return;
     if (this.seat == NO_SEAT || isDue(this.beatMs, LEASE_MS / 2, nowMs)) this.beat(nowMs, true);
-    this.addToGauges(slot, requests, pendingTokens, contextTokens);
-    const share = this.shareOf(slot);
-    const row = share.row(slot % SLOTS_PER_SHARE);
-    store<i64>(row, load<i64>(row) + requests);
-    store<i64>(row + 8, load<i64>(row + 8) + pendingTokens);
-    store<i64>(row + 16, load<i64>(row + 16) + contextTokens);
-    if (this.seat != NO_SEAT) share.commit();
+    this.shares.noteDue();
+    this.gauges.give();
+    if (this.seat == NO_SEAT || this.shares.write(this.seat)) return;
+    this.beat(nowMs, true); // Somebody else sits here.
+    if (this.seat != NO_SEAT) this.shares.write(this.seat);
   }
 
-  /** Keeps this VM's seat, if it has one, and sweeps those of dead ones. */
+  /** Gives, keeps this VM's seat if it has one, and sweeps those of dead VMs. */
   tick(nowMs: u64): void {
-    if (isDue(this.beatMs, BEAT_MS, nowMs)) this.beat(nowMs, this.seat != NO_SEAT);
+    this.give(nowMs);
+    if (!isDue(this.beatMs, BEAT_MS, nowMs)) return;
+    this.beat(nowMs, this.seat != NO_SEAT);
+    if (this.seat == NO_SEAT) return;
+    this.shares.recheck();
+    this.shares.write(this.seat);
   }
 
   private beat(nowMs: u64, wantsSeat: bool): void {
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.seats.edit(0);
+      const isLost = this.seats.isForeign;
+      this.mostSeats = max(this.mostSeats, this.seats.count);
       const dead = this.markDead(nowMs);
       if (!wantsSeat && dead == NO_SEAT) break;
       const kept =
@@ -98,6 +98,7 @@ export class GaugeShares {
       if (wantsSeat && !kept) this.moveTo(seat);
       this.beatMs = nowMs;
       if (dead != NO_SEAT) this.sweep(dead);
+      if (isLost) this.sweepAll();
       return;
     }
     this.beatMs = nowMs;
@@ -135,26 +136,19 @@ export class GaugeShares {
     return changetype<Seat>(this.seats.row(index)).vm;
   }
 
-  /** Sits down on a new seat. Had this VM another one before, its share was subtracted meanwhile. */
+  /** Sits down on a new seat, with all that this VM counts for. */
   private moveTo(seat: i32): void {
-    const lost = this.seat != NO_SEAT;
+    const former = this.seat;
     this.seat = seat;
-    for (let group = 0; group < SHARES; group++) {
-      const share = this.own[group];
-      if (share == null) {
-        this.clear(seat, group);
-        continue;
-      }
-      if (lost) this.addShare(share, group, 1);
-      if (seat == NO_SEAT) continue;
-      share.holdAt(<u32>((seat << SHARE_BITS) | group));
-      share.commit();
-    }
+    if (former != NO_SEAT) this.shares.leave(former);
+    if (seat == NO_SEAT) return;
+    this.clear(seat);
+    this.shares.writeAll(seat);
   }
 
   /** Takes back all that the dead owner of a seat had counted, then frees the seat. */
   private sweep(seat: i32): void {
-    for (let group = 0; group < SHARES; group++) this.clear(seat, group, true);
+    this.clear(seat);
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.seats.edit(0);
       if (seat >= this.seats.count || this.owner(seat) != SWEEPING) return;
@@ -163,56 +157,17 @@ export class GaugeShares {
     }
   }
 
-  /** Empties a share; who wins the write subtracts it, so it is subtracted once. */
-  private clear(seat: i32, group: i32, subtract: bool = false): void {
-    if (seat == NO_SEAT) return;
-    const other = this.other;
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      other.edit(<u32>((seat << SHARE_BITS) | group));
-      const rows = other.count;
-      if (rows == 0) return;
-      other.count = 0;
-      if (other.commit() == Write.Conflict) continue;
-      other.count = rows;
-      if (subtract) this.addShare(other, group, -1);
-      return;
+  /**
+   * The list of seats was destroyed: what lies on any of them is subtracted. Living VMs find that out and add theirs
+   * again; of a dead one nobody would know.
+   */
+  private sweepAll(): void {
+    for (let seat = 0; seat < this.mostSeats; seat++) {
+      if (seat != this.seat) this.clear(seat);
     }
   }
 
-  private addShare(share: PackedValue, group: i32, sign: i64): void {
-    for (let i = 0; i < share.count; i++) {
-      const row = share.row(i);
-      this.addToGauges(
-        group * SLOTS_PER_SHARE + i,
-        sign * load<i64>(row),
-        sign * load<i64>(row + 8),
-        sign * load<i64>(row + 16),
-      );
-    }
-  }
-
-  private addToGauges(slot: i32, requests: i64, pendingTokens: i64, contextTokens: i64): void {
-    this.gauges.add(GaugeKind.InFlight, slot, requests);
-    this.gauges.add(GaugeKind.PendingPrefill, slot, pendingTokens);
-    this.gauges.add(GaugeKind.Context, slot, contextTokens);
-  }
-
-  /** This VM's share of the slots around one; allocated once. */
-  private shareOf(slot: i32): PackedValue {
-    const group = slot / SLOTS_PER_SHARE;
-    let share = this.own[group];
-    if (share == null) {
-      share = new PackedValue(
-        this.store,
-        this.name + ".s",
-        SHARES_FORMAT,
-        SHARE_ROW_BYTES,
-        SLOTS_PER_SHARE,
-      );
-      share.hold(<u32>((max(0, this.seat) << SHARE_BITS) | group));
-      this.own[group] = share;
-    }
-    share.extend((slot % SLOTS_PER_SHARE) + 1);
-    return share;
+  private clear(seat: i32): void {
+    for (let group = 0; group < SHARES; group++) this.shares.clear(seat, group);
   }
 }

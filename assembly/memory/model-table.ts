@@ -26,9 +26,7 @@ const ROW_BYTES: i32 = <i32>offsetof<ModelRow>() + LEARNED_BYTES;
 export class ModelTable {
   private value: PackedValue;
   private defaults: Learned = new Learned();
-  private recalled: Learned = new Learned();
-  private recalledModel: u32 = 0;
-  private recalledMs: u64 = 0;
+  private keptMs: u64 = 0;
 
   constructor(store: SharedStore, name: string) {
     this.value = new PackedValue(store, name + ".m", FORMAT, ROW_BYTES, MAX_MODELS);
@@ -36,14 +34,19 @@ export class ModelTable {
 
   /** Fills `learned` with what is known of a model: the start values where nothing is. */
   recall(learned: Learned, model: u64, nowMs: u64): void {
-    const tag = tagOf(model);
-    if (tag == this.recalledModel && !isDue(this.recalledMs, RECALL_MS, nowMs)) {
-      learned.copyFrom(this.recalled);
-      return;
+    if (isDue(this.keptMs, RECALL_MS, nowMs) || !this.value.openKept(0)) {
+      this.value.keep(0);
+      this.keptMs = nowMs;
     }
-    this.value.open(0);
-    this.take(learned, this.find(tag));
-    this.keep(learned, tag, nowMs);
+    this.take(learned, this.find(tagOf(model)));
+  }
+
+  /** Changes what this VM recalls until it is read again, for what is saved later; false where there is no record. */
+  anticipate(learned: Learned, model: u64): bool {
+    if (!this.value.openKept(0)) return false;
+    const index = this.find(tagOf(model));
+    if (index >= 0) this.put(index, learned);
+    return index >= 0;
   }
 
   /** Opens a model's record for a change; `save` ends it. */
@@ -60,16 +63,14 @@ export class ModelTable {
     const row = changetype<ModelRow>(this.value.row(index));
     row.model = tag;
     row.usedS = <u32>(nowMs / 1_000);
-    memory.copy(this.numbersOf(index), changetype<usize>(learned), <usize>LEARNED_BYTES);
+    this.put(index, learned);
     const outcome = this.value.commit();
-    if (outcome == Write.Written) this.keep(learned, tag, nowMs);
+    if (outcome == Write.Written) this.keptMs = nowMs;
     return outcome;
   }
 
-  private keep(learned: Learned, tag: u32, nowMs: u64): void {
-    this.recalled.copyFrom(learned);
-    this.recalledModel = tag;
-    this.recalledMs = nowMs;
+  private put(index: i32, learned: Learned): void {
+    memory.copy(this.numbersOf(index), changetype<usize>(learned), <usize>LEARNED_BYTES);
   }
 
   private take(learned: Learned, index: i32): void {

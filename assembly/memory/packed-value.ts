@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One value of the shared store: a header and rows of a fixed size. What does not look like it counts as empty.
-import { ABSENT, ANY, SharedStore, Write } from "./shared-store";
+import { ABSENT, SharedStore, Write } from "./shared-store";
 
 /** "SMTR", little endian. */
 const MAGIC: u32 = 0x52544d53;
@@ -27,12 +27,16 @@ export class PackedValue {
   count: i32 = 0;
   /** A number kept in the header for the kind of table. */
   mark: u32 = 0;
+  /** The last read found a value that this kind of table wrote. */
+  isOurs: bool = false;
+  /** It found something else: an older or foreign writer's. */
+  isForeign: bool = false;
   private rows: usize = 0;
   private version: u32 = ABSENT;
   private index: u32 = 0;
-  /** The scratch holds the value of `index` as this object wrote it. */
-  private written: bool = false;
-  private writtenCount: i32 = 0;
+  /** The scratch holds the value of `index` as this object last read or wrote it. */
+  private kept: bool = false;
+  private keptCount: i32 = 0;
   private key: StaticArray<u8>;
   private stem: i32;
   private scratch: StaticArray<u8>;
@@ -59,38 +63,29 @@ export class PackedValue {
     this.rows = this.store.data + HEADER_BYTES;
   }
 
-  /** Looks at a value as this object wrote it last, without a read; false where it wrote another one since. */
-  openWritten(index: u32): bool {
-    if (!this.written || this.index != index) return false;
+  /** Looks at a value as this object kept or wrote it last, without a read; false where that was another one. */
+  openKept(index: u32): bool {
+    if (!this.kept || this.index != index) return false;
     this.rows = changetype<usize>(this.scratch) + HEADER_BYTES;
-    this.count = this.writtenCount;
+    this.count = this.keptCount;
     return true;
+  }
+
+  /** Reads a value to look at now, and again by `openKept`. */
+  keep(index: u32): void {
+    this.edit(index);
+    this.kept = true;
+    this.keptCount = this.count;
   }
 
   /** Reads a value to change; its rows are this object's own until the next `edit`. */
   edit(index: u32): void {
     this.read(index);
     this.index = index;
-    this.written = false;
+    this.kept = false;
     const own = changetype<usize>(this.scratch) + HEADER_BYTES;
     memory.copy(own, this.store.data + HEADER_BYTES, <usize>(this.count * this.rowBytes));
     this.rows = own;
-  }
-
-  /** Begins an empty value that this object alone writes: every `commit` replaces what is there. */
-  hold(index: u32): void {
-    this.writeIndex(index);
-    this.index = index;
-    this.written = false;
-    this.rows = changetype<usize>(this.scratch) + HEADER_BYTES;
-    this.version = ANY;
-    this.count = 0;
-    this.mark = 0;
-  }
-
-  /** Goes on writing the held rows under another index. */
-  holdAt(index: u32): void {
-    this.writeIndex(index);
   }
 
   /** Address of a row of the open value. */
@@ -135,8 +130,8 @@ export class PackedValue {
     header.mark = this.mark;
     const size = HEADER_BYTES + this.count * this.rowBytes;
     const outcome = this.store.write(this.keyAddress, this.key.length, start, size, this.version);
-    this.written = outcome == Write.Written;
-    this.writtenCount = this.count;
+    this.kept = outcome == Write.Written;
+    this.keptCount = this.count;
     return outcome;
   }
 
@@ -151,6 +146,8 @@ export class PackedValue {
     this.version = store.version;
     this.count = 0;
     this.mark = 0;
+    this.isOurs = false;
+    this.isForeign = found;
     if (!found || store.size < HEADER_BYTES) return;
     const header = changetype<Header>(store.data);
     const count = <i32>header.count;
@@ -161,6 +158,8 @@ export class PackedValue {
       count <= this.capacity &&
       store.size == HEADER_BYTES + count * this.rowBytes;
     if (!ours) return;
+    this.isOurs = true;
+    this.isForeign = false;
     this.count = count;
     this.mark = header.mark;
   }

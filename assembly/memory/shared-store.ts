@@ -16,9 +16,6 @@ export enum Write {
  */
 export const ABSENT: u32 = 0xffffffff;
 
-/** Version for a write that happens whatever is there: for values that one worker alone writes. */
-export const ANY: u32 = 0;
-
 /** Attempts to write a value that other workers write too; the change is dropped after the last. */
 export const WRITE_ATTEMPTS: i32 = 4;
 
@@ -55,30 +52,77 @@ const UNDEFINED: u32 = 0xffffffff;
 /**
  * Gauges of one fleet, one per kind and slot, atomic across all workers. Arithmetic is modulo 2^64, so adds of
  * different workers commute whatever their order.
+ *
+ * What this VM counts is `due` until it is given to the shared gauges: this VM sees it at once, the others a tick
+ * later. A request moves six gauges, and each move is a call into the host.
  */
 export abstract class Gauges {
   private ids: StaticArray<u32>;
-  /** As last read, with what this VM has added since. */
+  /** As last read, with what this VM has counted since. */
   private values: StaticArray<u64>;
+  private due: StaticArray<i64>;
+  /** Slots with something due. */
+  private dueSlots: StaticArray<i32>;
+  private isListed: StaticArray<bool>;
+  dueCount: i32 = 0;
   /** When a slot's gauges were last read. */
   private readMs: StaticArray<u64>;
 
   constructor(slots: i32) {
     this.ids = new StaticArray<u32>(slots * GAUGE_KINDS);
     this.values = new StaticArray<u64>(slots * GAUGE_KINDS);
+    this.due = new StaticArray<i64>(slots * GAUGE_KINDS);
+    this.dueSlots = new StaticArray<i32>(slots);
+    this.isListed = new StaticArray<bool>(slots);
     this.readMs = new StaticArray<u64>(slots);
     memory.fill(changetype<usize>(this.ids), 0xff, (<usize>(slots * GAUGE_KINDS)) << 2);
   }
 
+  /** Adds at once. */
   add(kind: GaugeKind, slot: i32, change: i64): void {
     if (change == 0) return;
     this.addTo(this.idOf(kind, slot), change);
     this.values[slot * GAUGE_KINDS + <i32>kind] += <u64>change;
   }
 
+  /** Notes what is to be added with the next `give`. */
+  count(kind: GaugeKind, slot: i32, change: i64): void {
+    if (change == 0) return;
+    const index = slot * GAUGE_KINDS + <i32>kind;
+    this.values[index] += <u64>change;
+    this.due[index] += change;
+    if (this.isListed[slot]) return;
+    this.isListed[slot] = true;
+    this.dueSlots[this.dueCount++] = slot;
+  }
+
+  dueSlot(index: i32): i32 {
+    return this.dueSlots[index];
+  }
+
+  dueOf(kind: GaugeKind, slot: i32): i64 {
+    return this.due[slot * GAUGE_KINDS + <i32>kind];
+  }
+
+  /** Adds all that is due to the shared gauges. */
+  give(): void {
+    for (let i = 0; i < this.dueCount; i++) {
+      const slot = this.dueSlots[i];
+      this.isListed[slot] = false;
+      for (let kind = 0; kind < GAUGE_KINDS; kind++) {
+        const index = slot * GAUGE_KINDS + kind;
+        const change = this.due[index];
+        if (change == 0) continue;
+        this.due[index] = 0;
+        this.addTo(this.idOf(<GaugeKind>kind, slot), change);
+      }
+    }
+    this.dueCount = 0;
+  }
+
   /** Never negative: what wrapped counts as 0. */
   get(kind: GaugeKind, slot: i32): i64 {
-    return clamped(this.valueOf(this.idOf(kind, slot)));
+    return clamped(this.current(kind, slot));
   }
 
   /**
@@ -90,14 +134,18 @@ export abstract class Gauges {
     if (readMs != 0 && nowMs >= readMs && nowMs - readMs < maxAgeMs) return;
     this.readMs[slot] = nowMs;
     for (let kind = 0; kind < GAUGE_KINDS; kind++) {
-      const value = this.valueOf(this.idOf(<GaugeKind>kind, slot));
-      this.values[slot * GAUGE_KINDS + kind] = value;
+      this.values[slot * GAUGE_KINDS + kind] = this.current(<GaugeKind>kind, slot);
     }
   }
 
-  /** The value that the last `look` found, with what this VM has added since. */
+  /** The value that the last `look` found, with what this VM has counted since. */
   seen(kind: GaugeKind, slot: i32): i64 {
     return clamped(this.values[slot * GAUGE_KINDS + <i32>kind]);
+  }
+
+  private current(kind: GaugeKind, slot: i32): u64 {
+    const due = <u64>this.due[slot * GAUGE_KINDS + <i32>kind];
+    return this.valueOf(this.idOf(kind, slot)) + due;
   }
 
   /** Creates or finds the gauge; called once per gauge and VM. */

@@ -115,7 +115,7 @@ function binOf(ms: u64): u32 {
 /** The numbers of a fleet, in values of SLOTS_PER_VALUE slots. */
 export class NumbersTable extends PackedValue {
   private group: i32 = -1;
-  private writtenMs: u64 = 0;
+  private keptMs: u64 = 0;
 
   constructor(store: SharedStore, name: string) {
     super(store, name + ".n", FORMAT, ROW_BYTES, SLOTS_PER_VALUE);
@@ -127,17 +127,18 @@ export class NumbersTable extends PackedValue {
     this.open(<u32>this.group);
   }
 
-  /** The same for a pick: under load the value that this worker itself wrote a moment ago will do. */
+  /** The same for a pick: what this worker itself read or wrote a moment ago will do. */
   openRecent(slot: i32, nowMs: u64): void {
     this.group = slot / SLOTS_PER_VALUE;
-    if (isDue(this.writtenMs, RECENT_MS, nowMs) || !this.openWritten(<u32>this.group)) {
-      this.open(<u32>this.group);
-    }
+    const group = <u32>this.group;
+    if (!isDue(this.keptMs, RECENT_MS, nowMs) && this.openKept(group)) return;
+    this.keep(group);
+    this.keptMs = nowMs;
   }
 
   /** Writes what `editFor` opened. */
   save(nowMs: u64): Write {
-    this.writtenMs = nowMs;
+    this.keptMs = nowMs;
     return this.commit();
   }
 

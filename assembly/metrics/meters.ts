@@ -75,25 +75,34 @@ const COUNTER_NAMES: StaticArray<string> = [
   "smetric_recomputed_tokens",
 ];
 
-/** All counters of one VM. */
+/** Rows of the counters: those that stand alone, then outcomes, then reasons. */
+const FIRST_OUTCOME: i32 = COUNTER_NAMES.length;
+const FIRST_REASON: i32 = FIRST_OUTCOME + OUTCOMES;
+const ROWS: i32 = FIRST_REASON + REASONS;
+
+/**
+ * All counters of one VM. A request moves ten of them, and each move is a call into the host: they are added up here
+ * and given to the sink together, once a tick.
+ */
 @final
 export class Meters {
-  private readonly counters: StaticArray<u32> = new StaticArray<u32>(COUNTER_NAMES.length);
-  private readonly outcomes: StaticArray<u32> = new StaticArray<u32>(OUTCOMES);
-  private readonly reasons: StaticArray<u32> = new StaticArray<u32>(REASONS);
+  private readonly ids: StaticArray<u32> = new StaticArray<u32>(ROWS);
+  private readonly due: StaticArray<i64> = new StaticArray<i64>(ROWS);
   private readonly turns: u32;
   private readonly held: u32;
   private readonly holdMs: u32;
 
   constructor(private readonly sink: StatSink) {
     for (let i = 0; i < COUNTER_NAMES.length; i++) {
-      this.counters[i] = sink.counter(COUNTER_NAMES[i]);
+      this.ids[i] = sink.counter(COUNTER_NAMES[i]);
     }
     for (let i = 0; i < OUTCOMES; i++) {
-      this.outcomes[i] = sink.counter("smetric_streams.outcome." + outcomeName(<Outcome>i));
+      const name = "smetric_streams.outcome." + outcomeName(<Outcome>i);
+      this.ids[FIRST_OUTCOME + i] = sink.counter(name);
     }
     for (let i = 0; i < REASONS; i++) {
-      this.reasons[i] = sink.counter("smetric_decisions.reason." + reasonName(<Reason>i));
+      const name = "smetric_decisions.reason." + reasonName(<Reason>i);
+      this.ids[FIRST_REASON + i] = sink.counter(name);
     }
     this.turns = sink.histogram("smetric_turn");
     this.held = sink.gauge("smetric_held");
@@ -101,15 +110,25 @@ export class Meters {
   }
 
   count(counter: Counter, amount: i64 = 1): void {
-    this.sink.add(this.counters[counter], amount);
+    this.due[counter] += amount;
   }
 
   countOutcome(outcome: Outcome): void {
-    this.sink.add(this.outcomes[outcome], 1);
+    this.due[FIRST_OUTCOME + outcome]++;
   }
 
   countReason(reason: Reason): void {
-    this.sink.add(this.reasons[reason], 1);
+    this.due[FIRST_REASON + reason]++;
+  }
+
+  /** Gives all counts to the sink. */
+  give(): void {
+    for (let row = 0; row < ROWS; row++) {
+      const amount = this.due[row];
+      if (amount == 0) continue;
+      this.due[row] = 0;
+      this.sink.add(this.ids[row], amount);
+    }
   }
 
   /** One more request waits for admission, or one fewer; `waitedMs` of one that goes on. */

@@ -42,7 +42,7 @@ export class Worker {
     this.factory = factory;
     this.vm = this.load();
     const open = [...this.streams].filter((stream) => stream.wasm?.vm === old).length;
-    if (open === 0) old.stopTicking();
+    if (open === 0) old.shutDown();
     else this.draining.set(old, open);
   }
 
@@ -60,7 +60,7 @@ export class Worker {
       return;
     }
     this.draining.delete(vm);
-    vm.stopTicking();
+    vm.shutDown();
   }
 
   stop(): void {

@@ -6,7 +6,7 @@ import { test, type TestContext } from "node:test";
 import { CHAT_PATH, send, takeTurn } from "./harness/client.ts";
 import { Conversation } from "./harness/conversation.ts";
 import { completion, type Exchange } from "./harness/endpoint.ts";
-import { startFleet, until, type Fleet } from "./harness/fleet.ts";
+import { countsAreGiven, startFleet, until, type Fleet } from "./harness/fleet.ts";
 
 /** Room for one session of these tests and not for two. */
 const CAPACITY_TOKENS = 6_000;
@@ -72,6 +72,7 @@ async function startGated(
 }
 
 async function stat(fleet: Fleet, name: string): Promise<number> {
+  await countsAreGiven();
   const stats = await fleet.envoy.stats(`^wasmcustom\\.${name.replaceAll(".", "\\.")}`);
   return Object.values(stats).reduce((sum, value) => sum + value, 0);
 }

@@ -25,8 +25,16 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Virtua
   return new VirtualEnvoy({ endpoints: ENDPOINTS, ...rest, wasm: await buildFilter(target) });
 }
 
+/** Longer than a tick: what workers have counted is in Envoy's stats then. */
+const TICK_MS = 50;
+
+export function settle(envoy: VirtualEnvoy): void {
+  envoy.tick(TICK_MS);
+}
+
 /** Streams that ended, by outcome; outcomes that did not occur are left out. */
 export function outcomes(envoy: VirtualEnvoy): Record<string, number> {
+  settle(envoy);
   const counts: Record<string, number> = {};
   for (const [name, value] of Object.entries(envoy.metrics.snapshot())) {
     if (name.startsWith(OUTCOME_PREFIX) && value > 0) {
@@ -44,6 +52,7 @@ export function endedStreams(envoy: VirtualEnvoy): number {
 /** Gauges that are not 0, without those that count things that stay (endpoints). */
 export function openGauges(envoy: VirtualEnvoy): Record<string, number> {
   const open: Record<string, number> = {};
+  settle(envoy);
   for (const [name, stat] of envoy.metrics.gauges) {
     if (stat.value !== 0n && !/endpoints/.test(name)) open[name] = Number(stat.value);
   }

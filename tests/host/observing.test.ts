@@ -9,6 +9,7 @@ import {
   Conversation,
   converse,
   ENDPOINTS,
+  settle,
   startGateway,
 } from "./harness.ts";
 
@@ -56,6 +57,7 @@ function recordOf({ filterState }: Observation): LogRecord {
 }
 
 function counterOf(envoy: VirtualEnvoy, name: string): number {
+  settle(envoy);
   return envoy.metrics.snapshot()[name] ?? 0;
 }
 

@@ -215,6 +215,14 @@ export class WasmVm {
     this.tickTimer?.cancel();
   }
 
+  /** The last stream of its configuration has gone: the root context ends. */
+  shutDown(): void {
+    this.stopTicking();
+    if (this.failed) return;
+    this.call(this.root, "proxy_on_done", this.root.id);
+    this.call(this.root, "proxy_on_delete", this.root.id);
+  }
+
   private tick(): void {
     if (this.failed) return;
     this.call(this.root, "proxy_on_tick", this.root.id);

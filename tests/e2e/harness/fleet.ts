@@ -35,6 +35,7 @@ export class Fleet {
 
   /** Requests that are open according to the filter's gauges, one a slot. */
   async inFlight(): Promise<Record<string, number>> {
+    await countsAreGiven();
     return this.envoy.stats("^wasmcustom\\.smetric_(in_?flight)");
   }
 }
@@ -71,8 +72,14 @@ export const quickHealthChecks = editClusters((cluster) => {
   });
 });
 
+/** Longer than two ticks of the filter: what its workers have counted is in Envoy's stats then. */
+export async function countsAreGiven(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 120));
+}
+
 /** Streams that the filter has counted, by outcome. */
 export async function outcomes(fleet: Fleet): Promise<Record<string, number>> {
+  await countsAreGiven();
   const prefix = "wasmcustom.smetric_streams.outcome.";
   const stats = await fleet.envoy.stats(`^${prefix.replaceAll(".", "\\.")}`);
   return Object.fromEntries(

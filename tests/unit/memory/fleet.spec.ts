@@ -173,16 +173,19 @@ describe("the gauges of a fleet", () => {
     const worker = aWorker();
     const slot = worker.enroll(endpoint(1), NOW);
     const flight = new InFlight();
-    worker.fleet.send(flight, slot, 500, 2_000, NOW);
-    worker.fleet.send(flight, slot, 500, 2_000, NOW);
+    worker.fleet.send(flight, slot, 500, 2_000);
+    worker.fleet.send(flight, slot, 500, 2_000);
     expect(inFlight(worker, slot)).toBe(1);
     expect(worker.gauges.get(GaugeKind.PendingPrefill, slot)).toBe(500);
-    worker.fleet.firstByte(flight, NOW);
-    worker.fleet.firstByte(flight, NOW);
+    worker.fleet.firstByte(flight);
+    worker.fleet.firstByte(flight);
     expect(worker.gauges.get(GaugeKind.PendingPrefill, slot)).toBe(0);
     expect(worker.gauges.get(GaugeKind.Context, slot)).toBe(2_000);
-    worker.fleet.finish(flight, NOW);
-    worker.fleet.finish(flight, NOW);
+    worker.fleet.publish(NOW);
+    expect(worker.gauges.shared.values[slot * 3]).toBe(1);
+    worker.fleet.finish(flight);
+    worker.fleet.finish(flight);
+    worker.fleet.publish(NOW);
     for (let kind = 0; kind < 3; kind++) {
       expect(worker.gauges.shared.values[slot * 3 + kind]).toBe(0);
     }
@@ -192,9 +195,10 @@ describe("the gauges of a fleet", () => {
   it("ignore streams that were never counted", () => {
     const worker = aWorker();
     const flight = new InFlight();
-    worker.fleet.send(flight, NO_SLOT, 1, 1, NOW);
-    worker.fleet.firstByte(flight, NOW);
-    worker.fleet.finish(flight, NOW);
+    worker.fleet.send(flight, NO_SLOT, 1, 1);
+    worker.fleet.firstByte(flight);
+    worker.fleet.finish(flight);
+    worker.fleet.publish(NOW);
     expect(worker.gauges.definitions).toBe(0);
   });
 
@@ -208,17 +212,19 @@ describe("the gauges of a fleet", () => {
     const workers = twoWorkers();
     const slot = workers[0].enroll(endpoint(1), NOW);
     const far = MAX_SLOTS - 1;
-    for (let i = 0; i < 5; i++) workers[0].fleet.send(new InFlight(), slot, 10, 100, NOW);
-    workers[0].fleet.send(new InFlight(), far, 10, 100, NOW);
+    for (let i = 0; i < 5; i++) workers[0].fleet.send(new InFlight(), slot, 10, 100);
+    workers[0].fleet.send(new InFlight(), far, 10, 100);
+    workers[0].fleet.publish(NOW);
+    workers[0].fleet.send(new InFlight(), far, 10, 100); // Counted, but not shared before the trap.
     const alive = new InFlight();
-    workers[1].fleet.send(alive, slot, 7, 70, NOW);
+    workers[1].fleet.send(alive, slot, 7, 70);
     expect(inFlight(workers[1], slot)).toBe(6);
     // The first worker traps here: nothing of it is ever called again.
     for (let ms: u64 = 0; ms <= 5_000; ms += 100) workers[1].fleet.tick(NOW + ms);
     expect(inFlight(workers[1], slot)).toBe(1);
     expect(inFlight(workers[1], far)).toBe(0);
     expect(workers[1].gauges.get(GaugeKind.Context, slot)).toBe(70);
-    workers[1].fleet.finish(alive, NOW + 6_000);
+    workers[1].fleet.finish(alive);
     expect(inFlight(workers[1], slot)).toBe(0);
   });
 
@@ -227,15 +233,19 @@ describe("the gauges of a fleet", () => {
     const slot = workers[0].enroll(endpoint(1), NOW);
     const long = new InFlight();
     const other = new InFlight();
-    workers[0].fleet.send(long, slot, 10, 100, NOW);
-    workers[1].fleet.send(other, slot, 1, 1, NOW);
+    workers[0].fleet.send(long, slot, 10, 100);
+    workers[1].fleet.send(other, slot, 1, 1);
+    workers[0].fleet.publish(NOW);
+    workers[1].fleet.publish(NOW);
     for (let ms: u64 = 0; ms <= 10_000; ms += 500) workers[1].fleet.tick(NOW + ms);
     expect(inFlight(workers[1], slot)).toBe(1);
-    workers[0].fleet.firstByte(long, NOW + 10_000);
+    workers[0].fleet.firstByte(long);
+    workers[0].fleet.publish(NOW + 10_000);
     expect(inFlight(workers[1], slot)).toBe(2);
     expect(workers[1].gauges.get(GaugeKind.PendingPrefill, slot)).toBe(1);
-    workers[0].fleet.finish(long, NOW + 10_500);
-    workers[1].fleet.finish(other, NOW + 10_500);
+    workers[0].fleet.finish(long);
+    workers[1].fleet.finish(other);
+    for (let i = 0; i < 2; i++) workers[i].fleet.publish(NOW + 10_500);
     for (let kind = 0; kind < 3; kind++) {
       expect(workers[0].gauges.shared.values[slot * 3 + kind]).toBe(0);
     }
@@ -248,7 +258,8 @@ describe("the gauges of a fleet", () => {
     for (let life = 0; life < 30; life++) {
       const worker = new Worker(shared, gauges);
       const slot = worker.enroll(endpoint(1), now);
-      for (let i = 0; i <= life; i++) worker.fleet.send(new InFlight(), slot, 10, 100, now);
+      for (let i = 0; i <= life; i++) worker.fleet.send(new InFlight(), slot, 10, 100);
+      worker.fleet.publish(now);
       now += 4_000;
     }
     const last = new Worker(shared, gauges);
@@ -275,8 +286,55 @@ describe("what is known of an endpoint", () => {
     worker.fleet.load(loads, worker.request, worker.homes, NOW + 30_000, 0);
     expect(loads.committed[0]).toBe(0);
     expect(loads.committed[1]).toBe(1_300);
+    worker.fleet.tick(NOW + 30_050);
     worker.fleet.load(loads, worker.request, worker.homes, NOW + 200_000, 0);
     expect(loads.committed[1]).toBe(0);
+  });
+
+  it("are told to other workers with a tick, and to this one at once", () => {
+    const workers = twoWorkers();
+    const loads = new Loads();
+    const worker = workers[0];
+    const slot = worker.enroll(endpoint(1), NOW);
+    workers[1].enroll(endpoint(1), NOW);
+    new Talk(1).fill(worker.request);
+    const followUp = new Homes();
+    followUp.add(slot, 100, NOW);
+    worker.fleet.load(loads, worker.request, followUp, NOW, 0);
+    worker.fleet.send(new InFlight(), slot, 10, 100);
+    worker.fleet.served(worker.request, new Homes(), slot, NOW);
+    worker.store.resetCounts();
+    worker.fleet.load(loads, worker.request, followUp, NOW + 1, 0);
+    expect(worker.store.reads + worker.store.writes).toBe(0);
+    expect(loads.committed[0]).toBe(1_100);
+    expect(loads.inFlight[0]).toBe(1);
+    workers[1].fleet.load(loads, worker.request, new Homes(), NOW + 1, 0);
+    expect(loads.committed[0]).toBe(0);
+    expect(loads.inFlight[0]).toBe(0);
+    worker.fleet.tick(NOW + 2);
+    workers[1].fleet.load(loads, worker.request, new Homes(), NOW + 60, 0);
+    expect(loads.committed[0]).toBe(1_100);
+    expect(loads.inFlight[0]).toBe(1);
+  });
+
+  it("are written together, however many answers there are between two ticks", () => {
+    const worker = aWorker();
+    const loads = new Loads();
+    const slots: i32[] = [];
+    for (let i = 0; i < 100; i++) slots.push(worker.enroll(endpoint(i + 1), NOW));
+    new Talk(1).fill(worker.request);
+    worker.store.resetCounts();
+    for (let i = 0; i < 200; i++) {
+      const homes = new Homes();
+      if (i >= 100) homes.add(slots[(i * 7) % 100], 100, NOW);
+      worker.fleet.served(worker.request, homes, slots[i % 100], NOW);
+    }
+    worker.fleet.tick(NOW);
+    expect(worker.store.writes).toBeLessThan(12);
+    const homes = new Homes();
+    homes.add(slots[70], 100, NOW);
+    worker.fleet.load(loads, worker.request, homes, NOW, 0);
+    expect(loads.committed[0]).toBe(2 * 1_100 - 100);
   });
 
   it("costs a pick no read right after this worker's own answer", () => {
@@ -286,12 +344,14 @@ describe("what is known of an endpoint", () => {
     const slot = worker.enroll(endpoint(1), NOW);
     new Talk(1).fill(worker.request);
     worker.fleet.served(worker.request, new Homes(), slot, NOW);
+    worker.fleet.tick(NOW + 4);
     worker.store.resetCounts();
     worker.fleet.load(loads, worker.request, worker.homes, NOW + 5, 0);
     expect(worker.store.reads).toBe(0);
     expect(loads.committed[0]).toBe(1_100);
     workers[1].enroll(endpoint(1), NOW);
     workers[1].fleet.served(worker.request, new Homes(), slot, NOW + 6);
+    workers[1].fleet.tick(NOW + 6);
     worker.fleet.load(loads, worker.request, worker.homes, NOW + 40, 0);
     expect(worker.store.reads).toBe(1);
     expect(loads.committed[0]).toBe(2_200);

@@ -2,7 +2,6 @@
 // A shared store and gauges within one VM, with the faults that specs ask for.
 import {
   ABSENT,
-  ANY,
   GAUGE_KINDS,
   GaugeKind,
   Gauges,
@@ -86,7 +85,7 @@ export class MemoryStore extends SharedStore {
     const name = String.UTF8.decodeUnsafe(key, keySize);
     const shared = this.shared;
     const taken = shared.versions.has(name) && shared.versions.get(name) != version;
-    if (taken && version != ANY) return Write.Conflict;
+    if (taken) return Write.Conflict;
     const value = new StaticArray<u8>(size);
     memory.copy(changetype<usize>(value), data, <usize>size);
     shared.values.set(name, value);
