@@ -21,37 +21,45 @@ function inputTokensOf(record: ObserveRow): number {
   return Math.max(1, record.reported_prompt_tokens ?? record.prompt_tokens);
 }
 
-/** Tokens of each app's head: the newest estimate (estimates become better), and less than any prompt. */
+/** What the record's own estimates have to be multiplied by: the filter learns that only with time. */
+function scaleOf(record: ObserveRow): number {
+  return inputTokensOf(record) / Math.max(1, record.prompt_tokens);
+}
+
+/** Tokens of each app's head, from its shortest prompt: there the estimate errs least. */
 function headsOf(records: readonly ObserveRow[]): Map<string, number> {
-  const estimates = new Map<string, number>();
-  const shortest = new Map<string, number>();
+  const shortest = new Map<string, ObserveRow>();
   for (const record of records) {
-    const app = appOf(record);
-    estimates.set(app, record.head_tokens ?? 0);
-    shortest.set(app, Math.min(shortest.get(app) ?? Infinity, inputTokensOf(record)));
+    const before = shortest.get(appOf(record));
+    if (before === undefined || inputTokensOf(record) < inputTokensOf(before)) {
+      shortest.set(appOf(record), record);
+    }
   }
-  for (const [app, tokens] of estimates) {
-    estimates.set(app, Math.max(0, Math.min(tokens, shortest.get(app)! - 1)));
+  const heads = new Map<string, number>();
+  for (const [app, record] of shortest) {
+    const tokens = Math.round((record.head_tokens ?? 0) * scaleOf(record));
+    heads.set(app, Math.max(0, Math.min(tokens, inputTokensOf(record) - 1)));
   }
-  return estimates;
+  return heads;
 }
 
 /** Runs and what follows them, so that a conversation that began before the log shows its true turn. */
 function openingOf(record: ObserveRow, prefix: string): Piece[] {
   const pieces: Piece[] = [];
+  const scale = scaleOf(record);
   let [runs, tokens] = [0, 0];
   for (const boundary of record.boundaries.slice(0, -1)) {
     const name = `${prefix}/${boundary.hash}`;
     const steps = boundary.runs - runs;
-    const grown = Math.max(0, boundary.tokens - tokens);
-    if (steps <= 0) pieces.push({ name, tokens: Math.max(1, grown), role: "user" });
+    const grown = Math.max(0, boundary.tokens * scale - tokens);
+    if (steps <= 0) pieces.push({ name, tokens: Math.max(1, Math.round(grown)), role: "user" });
     for (let step = 0; step < steps; step++) {
       const written = Math.max(1, Math.round((grown / steps) * MODEL_SHARE));
       const asked = Math.max(1, Math.round(grown / steps) - written);
       pieces.push({ name: `${name}/${step}`, tokens: written, role: "assistant" });
       pieces.push({ name: `${name}/${step}+`, tokens: asked, role: "user" });
     }
-    [runs, tokens] = [boundary.runs, boundary.tokens];
+    [runs, tokens] = [boundary.runs, boundary.tokens * scale];
   }
   const last = record.turn - 1 - runs;
   if (pieces.length > 0 && last > 0) {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shipped filter as a gateway in virtual time: its module runs in a virtual Envoy over synthesised bodies.
-import { type Stream, type UpstreamRequest, VirtualEnvoy } from "../../../virtual-envoy/index.ts";
+import {
+  type BalancingPolicy,
+  type Stream,
+  type UpstreamRequest,
+  VirtualEnvoy,
+} from "../../../virtual-envoy/index.ts";
 import { addressOf } from "../../baselines/stock.ts";
 import { ChatBodies } from "../../bodies/chat-body.ts";
 import { type Gateway, type Passage, type ReportedUsage, UNTOLD } from "./gateway.ts";
@@ -20,6 +25,10 @@ export interface FilterGatewayOptions {
   estimateError: number;
   /** Name of the model in the bodies. */
   model: string;
+  /** How Envoy places what the filter leaves to it; default: as least request. */
+  balancing?: BalancingPolicy;
+  /** Gets the record of each request, where the configuration says `record`. */
+  recorded?: (record: string) => void;
 }
 
 interface Open {
@@ -34,6 +43,7 @@ const LIMITS = {
 };
 /** What llm-d's sidecar beside a decode engine reads. */
 const PREFILL_HEADER = "x-prefiller-host-port";
+const RECORD_KEY = "wasm.smetric_record";
 const EVENT_STREAM = { "content-type": "text/event-stream" };
 const FIRST_CHUNK = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}\n\n`;
 
@@ -62,6 +72,7 @@ export class FilterGateway implements Gateway {
   private readonly open = new Map<Stream, Open>();
   private readonly streams = new Map<number, Stream>();
   private readonly startUs: number;
+  private readonly recorded: ((record: string) => void) | undefined;
 
   /** @throws LoadFailure when the filter refuses its configuration */
   constructor(options: FilterGatewayOptions) {
@@ -75,13 +86,20 @@ export class FilterGateway implements Gateway {
     this.envoy = new VirtualEnvoy({
       ...{ wasm, workers, seed },
       configuration: { ...(decodeEndpoints > 0 ? pool : {}), ...options.configuration },
-      endpoints: decodeEndpoints > 0 ? all.slice(endpoints) : chosen,
+      clusters: [
+        {
+          name: "llm",
+          endpoints: decodeEndpoints > 0 ? all.slice(endpoints) : chosen,
+          policy: options.balancing,
+        },
+      ],
       limits: LIMITS,
       trace: false,
       keepBodies: false,
       upstream: { ended: (stream) => this.arrived(stream) },
     });
     this.startUs = this.envoy.clock.nowUs;
+    this.recorded = options.recorded;
   }
 
   place(passage: Passage, nowMs: number, placed: () => void): void {
@@ -109,6 +127,8 @@ export class FilterGateway implements Gateway {
     if (stream === undefined) return;
     if (usage === null) stream.resetUpstream();
     else stream.respondChunk(lastChunks(passage.call.answer.callsTool, usage), true);
+    const record = stream.info.filterState.get(RECORD_KEY);
+    if (record !== undefined) this.recorded?.(Buffer.from(record).toString("utf8"));
   }
 
   setAlive(endpoint: number, alive: boolean): void {

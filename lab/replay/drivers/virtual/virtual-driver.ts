@@ -3,6 +3,7 @@
 import { setImmediate as breathe } from "node:timers/promises";
 import { Failure } from "../../../../cli/failure.ts";
 import { PRESETS } from "../../../mock-gpu/engine/step-cost.ts";
+import type { BalancingPolicy } from "../../../virtual-envoy/index.ts";
 import { BASELINE_NAMES, publishedNamed } from "../../baselines/named.ts";
 import { BaselineGateway } from "../../baselines/policy.ts";
 import { STOCK_POLICIES, StockGateway } from "../../baselines/stock.ts";
@@ -28,6 +29,11 @@ export interface VirtualDriverOptions {
   gateways: number;
   /** Fields of the filter's configuration beside its policy; `admission` only counts for arms that have it. */
   configuration?: object;
+  /**
+   * Gets the filter's records, one a request, as an access log would. Beside Envoy's own balancers the filter then
+   * observes.
+   */
+  recorded?: (record: string) => void;
 }
 
 /** Policies of the filter by name: these run the compiled module. */
@@ -106,26 +112,23 @@ export class VirtualDriver implements Driver {
     const { policy, admission } = splitArm(arm);
     const draws = chance(plan.seed, `gateway/${arm}/${index}`);
     const stock = STOCK_POLICIES[policy];
-    if (stock !== undefined) return new StockGateway(stock, endpoints, draws);
+    if (stock !== undefined) {
+      if (this.options.recorded === undefined) return new StockGateway(stock, endpoints, draws);
+      return this.filterGateway({ mode: "observe" }, plan, index, stock);
+    }
     const way = admissionNamed(admission, kvTokens);
     if (way.name === "aimd") return new AimdGateway(endpoints);
     if (FILTER_POLICIES.includes(policy)) {
-      return this.filterGateway(policy, way.configuration, plan, index);
+      const configuration = this.configurationOf(policy, way.configuration, index);
+      return this.filterGateway(configuration, plan, index);
     }
     const published = publishedNamed(policy, cost ?? PRESETS[preset].cost);
     if (published !== null) return new BaselineGateway(published, endpoints, draws);
     throw unknownArm(policy);
   }
 
-  private filterGateway(
-    policy: string,
-    admission: object | null,
-    plan: ReplayPlan,
-    index: number,
-  ): Gateway {
-    const { endpoints, decodeEndpoints, preset } = plan.fleet;
-    const { wasm, bytesPerToken, workers, gateways, configuration = {} } = this.options;
-    const { estimateError } = plan.disturbance ?? UNDISTURBED;
+  private configurationOf(policy: string, admission: object | null, index: number): object {
+    const { gateways, configuration = {} } = this.options;
     const given = configuration as { admission?: object };
     const own = {
       // Several gateways share out the endpoints where admission fills them.
@@ -135,9 +138,22 @@ export class VirtualDriver implements Driver {
     const rest = Object.fromEntries(
       Object.entries(configuration).filter(([name]) => name !== "admission"),
     );
+    return { policy, ...own, ...rest };
+  }
+
+  private filterGateway(
+    configuration: object,
+    plan: ReplayPlan,
+    index: number,
+    balancing?: BalancingPolicy,
+  ): Gateway {
+    const { endpoints, decodeEndpoints, preset } = plan.fleet;
+    const { wasm, bytesPerToken, workers, recorded } = this.options;
+    const { estimateError } = plan.disturbance ?? UNDISTURBED;
     return new FilterGateway({
-      configuration: { policy, ...own, ...rest },
+      configuration: recorded === undefined ? configuration : { record: true, ...configuration },
       ...{ wasm, endpoints, decodeEndpoints, workers, bytesPerToken, estimateError },
+      ...{ balancing, recorded },
       seed: plan.seed * 64 + index,
       model: PRESETS[preset].model,
     });
