@@ -114,6 +114,16 @@ function addDeploymentCommands(cli: Command): void {
     });
 
   cli
+    .command("render:mesh [text]")
+    .description(
+      "render deploy/istio and deploy/envoy-gateway with the real control planes (needs Go)",
+    )
+    .action(async (text: string | undefined) => {
+      const { renderMesh } = await import("./commands/render-mesh.ts");
+      await renderMesh(text);
+    });
+
+  cli
     .command("check <files...>")
     .description("check configurations of the filter, Envoy bootstraps and manifests; - is stdin")
     .option("--strict", "fail on warnings as well")

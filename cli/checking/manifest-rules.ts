@@ -59,6 +59,15 @@ function checkEnvoyFilter(manifest: Node, where: string): Finding[] {
   });
 }
 
+/** VirtualService: istiod refuses one whole for a timeout that Envoy would take for "none". */
+function checkVirtualService(manifest: Node, where: string): Finding[] {
+  return nodesAt(manifest, "spec.http")
+    .filter((route) => /^0(s|ms)?$/.test(textAt(route, "timeout")))
+    .map(() =>
+      error(where, "istiod refuses timeout 0s: leave it out, Istio's default is no timeout"),
+    );
+}
+
 function bootstrapsIn(manifest: Node): string[] {
   return Object.values(isNode(manifest["data"]) ? manifest["data"] : {})
     .filter((text): text is string => typeof text === "string")
@@ -72,6 +81,7 @@ function checkManifest(manifest: Node, all: Node[], checkText: CheckText): Findi
     if (kind === "WasmPlugin") return checkWasmPlugin(manifest, where);
     if (kind === "EnvoyExtensionPolicy") return checkExtensionPolicy(manifest, where, all);
     if (kind === "EnvoyFilter") return checkEnvoyFilter(manifest, where);
+    if (kind === "VirtualService") return checkVirtualService(manifest, where);
     return bootstrapsIn(manifest).flatMap((text) => checkText(text).findings);
   } catch (fault) {
     return [error(where, `the filter's configuration is not valid JSON: ${String(fault)}`)];

@@ -32,8 +32,16 @@ export type Platform = (typeof PLATFORMS)[number];
 const MANIFESTS: Record<Platform, string[]> = {
   envoy: [],
   kubernetes: ["kustomization.yaml", "gateway.yaml"],
-  istio: ["observe.yaml", "route.yaml", "route-with-wasmplugin.yaml", "hash.yaml"],
-  "envoy-gateway": ["observe.yaml", "route.yaml"],
+  istio: [
+    "traffic.yaml",
+    "observe.yaml",
+    "route.yaml",
+    "route-with-session-label.yaml",
+    "route-with-wasmplugin.yaml",
+    "sidecar.yaml",
+    "hash.yaml",
+  ],
+  "envoy-gateway": ["traffic.yaml", "observe.yaml", "route.yaml"],
 };
 
 /** Platforms whose Envoy reads the module from a file beside its bootstrap. */
@@ -50,7 +58,11 @@ function rename(text: string, names: Names): string {
     .replaceAll(`name: ${SHIPPED.service}\n`, `name: ${names.service}\n`)
     .replaceAll(`name: ${SHIPPED.service} }`, `name: ${names.service} }`)
     .replaceAll(`app: ${SHIPPED.service} }`, `app: ${names.service} }`)
-    .replaceAll(`number: ${SHIPPED.port}`, `number: ${names.port}`)
+    .replaceAll(
+      `-n ${SHIPPED.namespace} label service ${SHIPPED.service}`,
+      `-n ${names.namespace} label service ${names.service}`,
+    )
+    .replaceAll(`umber: ${SHIPPED.port}`, `umber: ${names.port}`)
     .replaceAll(`port: ${SHIPPED.port}\n`, `port: ${names.port}\n`);
 }
 

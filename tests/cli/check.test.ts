@@ -323,6 +323,11 @@ const MANIFEST_TRAPS: ManifestTrap[] = [
     says: /^allow_on_headers_stop_iteration is not set/,
   },
   {
+    what: "a VirtualService that istiod refuses",
+    manifest: { kind: "VirtualService", spec: { http: [{ timeout: "0s" }] } },
+    says: /^istiod refuses timeout 0s/,
+  },
+  {
     what: "a bootstrap without the filter in a ConfigMap",
     manifest: { kind: "ConfigMap", data: { "envoy.yaml": readBootstrap("baseline") } },
     says: /^no HTTP chain holds the filter/,

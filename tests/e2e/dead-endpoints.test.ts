@@ -6,7 +6,7 @@ import { takeTurn } from "./harness/client.ts";
 import { Conversation } from "./harness/conversation.ts";
 import type { Endpoint } from "./harness/endpoint.ts";
 import { editClusters, quickHealthChecks, startFleet, until, type Fleet } from "./harness/fleet.ts";
-import { honoursHealth, on, WAYS } from "./harness/ways.ts";
+import { checksHealth, honoursHealth, on, WAYS } from "./harness/ways.ts";
 
 const SESSIONS = 32;
 
@@ -60,7 +60,9 @@ for (const way of WAYS) {
     await lost.stop();
     await assertMovedForGood(fleet, sessions, homes, lost);
   });
+}
 
+for (const way of WAYS.filter(checksHealth)) {
   test(
     on(way, "an endpoint that fails its health check is left, and not returned to"),
     async (t) => {
@@ -81,7 +83,9 @@ for (const way of WAYS) {
       assert.equal(settled.includes(lost.address), false);
     },
   );
+}
 
+for (const way of WAYS) {
   test(on(way, "an ejected endpoint is left without an error"), async (t) => {
     const withoutHealthChecks = editClusters((cluster) => delete cluster["health_checks"]);
     const fleet = await startFleet(t, { ...way, edit: withoutHealthChecks });

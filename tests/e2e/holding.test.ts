@@ -8,7 +8,7 @@ import { CHAT_PATH, responseTo, send, sendHttp2, takeTurn } from "./harness/clie
 import { Conversation } from "./harness/conversation.ts";
 import { sha256 } from "./harness/endpoint.ts";
 import { startFleet, until, type Fleet } from "./harness/fleet.ts";
-import { HOLDING_WAYS, on } from "./harness/ways.ts";
+import { HOLDING_WAYS, on, seesEveryRequest } from "./harness/ways.ts";
 
 /** What Envoy Gateway sets: 32 KiB a connection, 64 KiB a stream. */
 function tightLimits(bootstrap: Bootstrap): void {
@@ -82,14 +82,14 @@ for (const way of HOLDING_WAYS) {
           assertHome(fleet, sender, "line of code\n".repeat(sizeBytes / 13)),
         );
       }
-      const buffered = way.bootstrap === "pin-buffered";
+      const buffered = !seesEveryRequest(way);
       const stalls = logged(fleet, /buffer limit is lower/);
       assert.ok(buffered ? stalls === 0 : stalls >= 1 && stalls <= 2, fleet.envoy.log());
     });
   }
 }
 
-for (const way of HOLDING_WAYS.filter(({ bootstrap }) => bootstrap !== "pin-buffered")) {
+for (const way of HOLDING_WAYS.filter(seesEveryRequest)) {
   test(on(way, "a client that stalls is let go with what is known"), async (t) => {
     const fleet = await startFleet(t, { ...way, size: 1, configuration: { hold_stall_ms: 100 } });
     const [endpoint] = fleet.endpoints;

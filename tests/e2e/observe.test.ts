@@ -33,8 +33,14 @@ function coldFollowUps(records: readonly LogRecord[]): number {
   return cold;
 }
 
-for (const version of [ENVOY_VERSION, OLDER_ENVOY_VERSION]) {
-  const way = { bootstrap: "observe", version };
+const WAYS = [
+  { bootstrap: "observe", version: ENVOY_VERSION },
+  { bootstrap: "observe", version: OLDER_ENVOY_VERSION },
+  { bootstrap: "rendered/istio-observe", version: ENVOY_VERSION },
+  { bootstrap: "rendered/envoy-gateway-observe", version: ENVOY_VERSION },
+];
+
+for (const way of WAYS) {
   test(on(way, "nothing is changed, everything is counted and recorded"), async (t) => {
     const fleet = await startFleet(t, way);
     for (let index = 0; index < SESSIONS; index++) {

@@ -14,6 +14,7 @@ import { startEnvoy, type RunningEnvoy } from "../../envoy/launcher.ts";
 import { startMockGpu, type MockGpu } from "../../lab/mock-gpu/http/server.ts";
 import { systemPrompt, tools } from "./harness/conversation.ts";
 import { until } from "./harness/fleet.ts";
+import { locate } from "./harness/rendered.ts";
 import { on, WAYS, type Way } from "./harness/ways.ts";
 
 const TURNS = 6;
@@ -112,7 +113,12 @@ async function startGpus(
   );
   t.after(() => Promise.all(gpus.map((gpu) => gpu.close())));
   const endpoints = gpus.map((gpu) => gpu.address);
-  const envoy = await startEnvoy({ ...way, endpoints, wasm: await buildFilter() });
+  const envoy = await startEnvoy({
+    ...way,
+    bootstrap: locate(way.bootstrap),
+    endpoints,
+    wasm: await buildFilter(),
+  });
   t.after(() => envoy.stop());
   return { envoy, gpus };
 }

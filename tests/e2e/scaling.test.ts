@@ -88,6 +88,7 @@ async function startDiscovered(
       editClusters((cluster) => {
         cluster.type = "EDS";
         cluster["eds_cluster_config"] = {
+          service_name: "llm",
           eds_config: { resource_api_version: "V3", path_config_source: { path: discovery.path } },
         };
         delete (cluster as Partial<typeof cluster>).load_assignment;

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { CHAT_PATH, responseTo } from "./harness/client.ts";
 import { Conversation } from "./harness/conversation.ts";
 import { startFleet } from "./harness/fleet.ts";
-import { on, WAYS } from "./harness/ways.ts";
+import { on, ROUTING_WAYS } from "./harness/ways.ts";
 
 /** Events split in the middle, several in one chunk, a comment, and one of a single byte. */
 const CHUNKS = [
@@ -20,7 +20,7 @@ const CHUNKS = [
   "data: [DONE]\n\n",
 ];
 
-for (const way of WAYS) {
+for (const way of ROUTING_WAYS) {
   test(on(way, "an event stream passes chunk by chunk"), async (t) => {
     const arrivals = new EventEmitter();
     const fleet = await startFleet(t, {

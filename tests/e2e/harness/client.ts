@@ -11,9 +11,11 @@ import {
 } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Conversation } from "./conversation.ts";
 
 export const CHAT_PATH = "/v1/chat/completions";
+const CONTINUE_PATIENCE_MS = 1_000;
 
 export interface Reply {
   status: number;
@@ -30,7 +32,7 @@ export interface SendOptions {
   /** `Transfer-Encoding: chunked` with pieces of this many bytes instead of a content length. */
   chunkBytes?: number;
   trailers?: Record<string, string>;
-  /** `Expect: 100-continue`: the body is sent when the server says so. */
+  /** `Expect: 100-continue`: the body is sent when the server says so, or after a second, as curl does it. */
   expect?: boolean;
 }
 
@@ -70,7 +72,7 @@ export async function send(
   const answered = responseTo(outgoing);
   if (options.expect) {
     outgoing.flushHeaders();
-    await Promise.race([once(outgoing, "continue"), answered]);
+    await Promise.race([once(outgoing, "continue"), answered, sleep(CONTINUE_PATIENCE_MS)]);
   }
   if (options.chunkBytes === undefined) outgoing.write(bytes);
   else for (const piece of pieces(bytes, options.chunkBytes)) outgoing.write(piece);

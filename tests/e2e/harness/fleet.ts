@@ -5,6 +5,7 @@ import { buildFilter } from "../../../cli/build.ts";
 import { startEnvoy, type EnvoyOptions, type RunningEnvoy } from "../../../envoy/launcher.ts";
 import type { Bootstrap, Cluster } from "../../../envoy/bootstrap.ts";
 import { Endpoint, type Answer, type Exchange } from "./endpoint.ts";
+import { locate } from "./rendered.ts";
 
 export interface FleetOptions extends Partial<Omit<EnvoyOptions, "endpoints">> {
   size?: number;
@@ -50,7 +51,7 @@ export async function startFleet(test: TestContext, options: FleetOptions = {}):
   const envoy = await startEnvoy({
     ...(bootstrap === "baseline" ? {} : { wasm: await buildFilter() }),
     ...envoyOptions,
-    bootstrap,
+    bootstrap: locate(bootstrap),
     endpoints: endpoints.map((endpoint) => endpoint.address),
   });
   test.after(() => envoy.stop());
@@ -64,7 +65,7 @@ export function editClusters(change: (cluster: Cluster) => void): (bootstrap: Bo
 
 /** Health checks that notice within a fraction of a second, so that tests need not wait. */
 export const quickHealthChecks = editClusters((cluster) => {
-  const [check] = cluster["health_checks"] as Record<string, unknown>[];
+  const [check] = (cluster["health_checks"] ?? []) as Record<string, unknown>[];
   Object.assign(check ?? {}, {
     interval: "0.1s",
     no_traffic_interval: "0.1s",
