@@ -181,6 +181,13 @@ export function sumOf(lanes: v128): u32 {
   return low + i32x4.extract_lane(sums, 2) + i32x4.extract_lane(sums, 3);
 }
 
+/** Letters that `oddOf` lets pass. */
+// @ts-ignore: decorator
+@inline
+export function isCommonLetter(byte: i32): bool {
+  return byte == LOWER_N || byte == QUOTE;
+}
+
 /** Letters that are their own canonical form, the quote among them. Scalar oracle of `plainLetterMask`. */
 export function isPlainLetter(byte: i32): bool {
   switch (byte) {

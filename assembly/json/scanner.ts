@@ -140,6 +140,7 @@ export class Scanner {
         if (!mayEnd || inObject != (byte == CLOSE_BRACE)) return this.refuse(p);
         p++;
         token.offset = <i32>(p - origin);
+        token.wantText = token.wantPieces = false;
         inObject = this.leave();
         sink.end(byte == CLOSE_BRACE ? Container.Object : Container.Array, token);
       } else if (expect == Expect.Key || expect == Expect.KeyOrEnd) {
@@ -152,9 +153,11 @@ export class Scanner {
         p = next;
         token.offset = <i32>(p - origin);
         sink.key(token);
-        const hasColon = p < end && <i32>load<u8>(p) == COLON;
-        expect = hasColon ? Expect.Value : Expect.Colon;
-        p += <usize>hasColon;
+        expect = Expect.Colon;
+        if (p < end && <i32>load<u8>(p) == COLON) {
+          expect = Expect.Value;
+          p++;
+        }
         continue;
       } else if (
         expect == Expect.Value ||
@@ -183,6 +186,7 @@ export class Scanner {
           continue;
         } else {
           this.expect = expect;
+          token.wantText = token.wantPieces = false;
           const next = this.scalar(p, end, byte);
           if (next == p) return this.stop(p, expect, inObject);
           p = next;
@@ -202,7 +206,6 @@ export class Scanner {
         return this.refuse(p);
       }
       // A value is complete: nearly always the comma behind it stands right there.
-      token.wantText = token.wantPieces = false;
       if (this.depth == 0) {
         this.progress = Progress.Done;
         expect = Expect.Nothing;

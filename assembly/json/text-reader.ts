@@ -18,6 +18,7 @@ import {
   backslashMask,
   controlMask,
   escapedMask,
+  isCommonLetter,
   isPlainLetter,
   oddOf,
   plainLength,
@@ -104,7 +105,8 @@ export class TextReader extends TextState {
    * needs is vector code without a branch that depends on the text.
    */
   private skim(p: usize, stop: usize): usize {
-    if (this.escaped || <i32>load<u8>(p - 1) == BACKSLASH) return p;
+    const escaped: u32 = <i32>load<u8>(p - 1) == BACKSLASH ? 1 : 0;
+    if (<u32>this.escaped != escaped) return p;
     let state = v128.load(this.state);
     const start = p;
     while (p < stop) {
@@ -138,7 +140,8 @@ export class TextReader extends TextState {
         }
         dense = anyEscaped;
         const fine = v128.andnot(printableOf(a, b, c, d), odd);
-        if (i8x16.bitmask(fine) != ALL_LANES || <i32>load<u8>(q, 64) == BACKSLASH) break;
+        if (i8x16.bitmask(fine) != ALL_LANES) break;
+        if (<i32>load<u8>(q, 64) == BACKSLASH && !isCommonLetter(load<u8>(q, 65))) break;
         taken = counts;
         state = absorbBlock(state, a, b, c, d);
         q += BLOCK_BYTES;
@@ -150,6 +153,9 @@ export class TextReader extends TextState {
     v128.store(this.state, state);
     this.token.sample.addBlocks(start, p, this.bytes);
     this.bytes += <u32>(p - start);
+    // What was counted are letters; what counts so far are backslashes.
+    this.escaped = <i32>load<u8>(p - 1) == BACKSLASH ? 1 : 0;
+    this.surplus += <u32>this.escaped - escaped;
     return p;
   }
 

@@ -36,7 +36,7 @@ const ALL_BYTES: u32 = 0xffff;
 const NOT_FIRST: u32 = 0xfffe;
 
 export class TokenSample {
-  /** ASCII bytes looked at, and what they weigh. */
+  /** ASCII bytes looked at, and what they weigh (nothing as long as there are none). */
   bytes: u32 = 0;
   weight: u64 = 0;
 
@@ -44,7 +44,6 @@ export class TokenSample {
   @inline
   clear(): void {
     this.bytes = 0;
-    this.weight = 0;
   }
 
   /** Looks at whole blocks of a text from `p` to `end`; `offset` is that of `p` in the text. */
@@ -67,6 +66,7 @@ export class TokenSample {
     const marks = (ascii & ~(letters | digits | spaces)) | (spaces & (spaces << 1));
     const changes =
       (letters & (digits << 1)) | (digits & (letters << 1)) | (letters & ~small & (small << 1));
+    if (this.bytes == 0) this.weight = 0;
     this.bytes += popcnt(ascii);
     this.weight +=
       LETTER * popcnt(letters) +

@@ -16,18 +16,22 @@ import { addLeadingPart, addLeadingPiece, mayLead } from "./leading-text";
 import { ListChoice } from "./list-choice";
 import { PathKind } from "./paths";
 import { Mark, Place } from "./place";
-import {
-  containerPlace,
-  isHashedWhole,
-  isItemText,
-  isKept,
-  isPieced,
-  isPrinted,
-  isSingular,
-} from "./place-rules";
+import { containerPlace, isHashedWhole, isSingular } from "./place-rules";
 import { Prompt } from "./prompt";
 import { Tally } from "./tally";
 import { CALL_TOKENS, containerTokens, ITEM_TOKENS, mediaTokens } from "./token-costs";
+import {
+  FIELD,
+  hasTraits,
+  ITEM_TEXT,
+  KEPT,
+  MEDIA,
+  PIECED,
+  placeOf,
+  PRINTED,
+  SINGULAR,
+  textTraits,
+} from "./traits";
 
 const KEY_ROLE = hashName("role");
 const KEY_CONTENT = hashName("content");
@@ -131,16 +135,26 @@ export class BodySink extends Sink {
       frame.child = frame.place;
       return;
     }
-    frame.child = this.grammarOf(frame.place).childOf(frame.place, token.hash);
-    if (frame.place == Place.Top) this.beginField(frame, frame.child, token);
-    else this.noteTwice(frame, frame.child);
+    const row = this.grammarOf(frame.place).rowOf(frame.place, token.hash);
+    frame.child = placeOf(row);
+    if (hasTraits(row)) this.expectValue(frame, row, token);
+  }
+
+  /** The value of a key at which something must be done before it comes. */
+  private expectValue(frame: Frame, row: i32, token: Token): void {
+    if (row & FIELD) {
+      this.beginField(frame, frame.child, token);
+      row = textTraits(frame.child);
+    }
     const child = frame.child;
-    if (isPrinted(frame.place, child)) this.counting.addPrintedName(token);
-    if (isKept(child)) token.wantText = true;
-    else if (isPieced(child)) token.wantPieces = true;
-    else if (child == Place.Text && this.isSystemPart) this.beginSystemText(token);
-    else if (isItemText(child) && mayLead(this.item, this.conversation)) token.wantPieces = true;
-    else this.counting.extraTokens += mediaTokens(child);
+    if (row & SINGULAR) this.noteTwice(frame, child);
+    if (row & PRINTED) this.counting.addPrintedName(token);
+    if (row & ITEM_TEXT) {
+      if (child == Place.Text && this.isSystemPart) this.beginSystemText(token);
+      else if (mayLead(this.item, this.conversation)) token.wantPieces = true;
+    } else if (row & PIECED) token.wantPieces = true;
+    else if (row & KEPT) token.wantText = true;
+    else if (row & MEDIA) this.counting.extraTokens += mediaTokens(child);
   }
 
   text(token: Token): void {
@@ -366,7 +380,7 @@ export class BodySink extends Sink {
         return;
     }
     this.counting.extraTokens += ITEM_TOKENS;
-    this.noteTwice(frame, child);
+    if (isSingular(child)) this.noteTwice(frame, child);
   }
 
   private beginList(frame: Frame, key: u64): void {
@@ -382,8 +396,9 @@ export class BodySink extends Sink {
     frame.child = this.choice.format.listPlace;
   }
 
+  // @ts-ignore: decorator
+  @inline
   private noteTwice(frame: Frame, place: Place): void {
-    if (!isSingular(place)) return;
     const bit: u64 = (<u64>1) << (<u64>place);
     if ((frame.seen & bit) != 0) this.ambiguous = true;
     frame.seen |= bit;

@@ -2,6 +2,7 @@
 // One open object or array of a request body, and the hash that grows in it.
 import { fold, member } from "../hash/mix";
 import { Mark, Place } from "./place";
+import { isUniform } from "./place-rules";
 import { Tally } from "./tally";
 
 /** Row of content parts: a text alone equals a list with this text as its only part. */
@@ -33,10 +34,12 @@ export class Frame {
   /** Text counted before this value, to take back what turns out not to count. */
   readonly before: Tally = new Tally();
 
+  // @ts-ignore: decorator
+  @inline
   open(place: Place, isArray: bool, child: Place): void {
     this.place = place;
     this.isArray = isArray;
-    this.isUniform = isUniformPlace(place);
+    this.isUniform = isUniform(place);
     this.isOrdered = place == Place.Ordered || place == Place.Tool;
     this.child = child;
     this.key = this.seen = 0;
@@ -62,21 +65,5 @@ export class Frame {
   get value(): u64 {
     if (this.place == Place.Content && this.isArray) return this.sum;
     return fold(this.isArray ? ARRAY : OBJECT, this.sum);
-  }
-}
-
-function isUniformPlace(place: Place): bool {
-  switch (place) {
-    case Place.Ignored:
-    case Place.Value:
-    case Place.Ordered:
-    case Place.Reasoning:
-    case Place.Image:
-    case Place.Audio:
-    case Place.Video:
-    case Place.File:
-      return true;
-    default:
-      return false;
   }
 }

@@ -3,6 +3,7 @@
 import { Lookup, NOT_FOUND } from "../hash/lookup";
 import { hashName } from "../hash/text";
 import { MAX_SESSION_FIELDS, Mark, Place } from "./place";
+import { rowOf } from "./traits";
 
 const CAPACITY: i32 = 256;
 const PLACES: i32 = <i32>Place.Session + MAX_SESSION_FIELDS;
@@ -29,15 +30,20 @@ export class Grammar {
   private readonly elements: StaticArray<i32> = new StaticArray<i32>(PLACES);
   private readonly others: StaticArray<i32> = new StaticArray<i32>(PLACES);
 
+  constructor() {
+    // What no row speaks of is ignored, and so is what stands there.
+    for (let place = 0; place < PLACES; place++) this.others[place] = rowOf(place, Place.Ignored);
+  }
+
   /** In an object at `place`, the value of `name` stands at `child`. The first row for a name stays. */
   key(place: Place, name: string, child: Place): Grammar {
-    this.rows.put(rowKey(<u64>place, hashName(name)), child);
+    this.rows.put(rowKey(<u64>place, hashName(name)), rowOf(place, child));
     return this;
   }
 
   /** In an object at `place`, values of all other keys stand at `child` (Ignored if not said). */
   other(place: Place, child: Place): Grammar {
-    this.others[place] = child;
+    this.others[place] = rowOf(place, child);
     return this;
   }
 
@@ -59,9 +65,10 @@ export class Grammar {
     return this;
   }
 
-  childOf(place: Place, key: u64): Place {
-    const child = this.rows.find(rowKey(<u64>place, key));
-    return child == NOT_FOUND ? unchecked(this.others[place]) : child;
+  /** The place of the value of `key` in an object at `place`, with its traits. */
+  rowOf(place: Place, key: u64): i32 {
+    const row = this.rows.find(rowKey(<u64>place, key));
+    return row == NOT_FOUND ? unchecked(this.others[place]) : row;
   }
 
   elementOf(place: Place): Place {
