@@ -3,17 +3,18 @@
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
 import { parse } from "yaml";
-import { buildFilter } from "../../cli/build.ts";
 import { fromRoot } from "../../cli/paths.ts";
-import type { Bootstrap } from "../../envoy/bootstrap.ts";
 import { ENVOY_VERSION } from "../../envoy/find-envoy.ts";
-import { startEnvoy } from "../../envoy/launcher.ts";
+import { startEnvoy, type RunningEnvoy } from "../../envoy/launcher.ts";
+import { freePort } from "../extra/free-port.ts";
 
 interface Service {
   image: string;
@@ -21,6 +22,7 @@ interface Service {
   command?: string[];
   deploy?: { replicas: number };
   depends_on?: Record<string, object>;
+  volumes?: string[];
 }
 
 const compose = parse(read("docker-compose.yml")) as { services: Record<string, Service> };
@@ -48,7 +50,7 @@ test("docker-compose.yml follows the Compose Specification", () => {
   assert.ok(validate(compose), JSON.stringify(validate.errors));
 });
 
-test("every image is built by a stage of the Dockerfile, and dependencies exist", () => {
+test("our images are built by a stage of the Dockerfile, others have a version, dependencies exist", () => {
   const stages = [...dockerfile.matchAll(/^FROM \S+ AS (\S+)$/gm)].map((match) => match[1]);
   const built = new Set<string>();
   for (const { image, build } of Object.values(compose.services)) {
@@ -57,25 +59,62 @@ test("every image is built by a stage of the Dockerfile, and dependencies exist"
     built.add(image);
   }
   for (const { image, depends_on } of Object.values(compose.services)) {
-    assert.ok(built.has(image), `nothing builds ${image}`);
+    if (image.startsWith("smetric-envoy/")) assert.ok(built.has(image), `nothing builds ${image}`);
+    else assert.match(image, /:v?\d+\.\d+\.\d+$/);
     for (const name of Object.keys(depends_on ?? {})) service(name);
   }
 });
 
-test("the Envoy image is the tested release with the bootstrap that everyone gets", () => {
-  assert.match(dockerfile, new RegExp(`^FROM envoyproxy/envoy:v${ENVOY_VERSION} AS envoy$`, "m"));
-  assert.match(dockerfile, /envoy\/pin\.yaml \/etc\/envoy\/envoy\.yaml$/m);
-  const bootstrap = parse(read("envoy/pin.yaml")) as Bootstrap;
-  const text = JSON.stringify(bootstrap);
-  assert.ok(text.includes('"/etc/envoy/smetric.wasm"'));
-  assert.match(dockerfile, /build\/smetric\.wasm \/etc\/envoy\/smetric\.wasm$/m);
-  for (const cluster of bootstrap.static_resources.clusters) {
-    const [locality] = cluster.load_assignment.endpoints;
-    const { socket_address } = locality?.lb_endpoints[0]?.endpoint.address ?? {};
-    assert.ok(socket_address);
-    const command = service(socket_address.address).command ?? [];
-    assert.equal(command[command.indexOf("--port") + 1], String(socket_address.port_value));
+test("every file that a service mounts is there", () => {
+  for (const { volumes = [] } of Object.values(compose.services)) {
+    for (const volume of volumes) {
+      const [file = "", , mode] = volume.split(":");
+      assert.ok(existsSync(fromRoot(file)), volume);
+      assert.equal(mode, "ro");
+    }
   }
+});
+
+test("Grafana finds its dashboard where the provisioning looks, and a data source of its kind", () => {
+  const mounts = Object.fromEntries(
+    (service("grafana").volumes ?? []).map((volume) => volume.split(":").slice(0, 2)),
+  ) as Record<string, string>;
+  const dashboards = parse(read("deploy/observability/grafana-dashboards.yaml")) as {
+    providers: { options: { path: string } }[];
+  };
+  const at = mounts["./deploy/observability/dashboard.json"] ?? "";
+  assert.equal(dirname(at), dashboards.providers[0]?.options.path);
+  const { datasources } = parse(read("deploy/observability/grafana-datasource.yaml")) as {
+    datasources: { type: string; url: string; isDefault: boolean }[];
+  };
+  const [source] = datasources;
+  assert.ok(source);
+  service(new URL(source.url).hostname);
+  assert.ok(source.isDefault);
+  const { templating } = JSON.parse(read("deploy/observability/dashboard.json")) as {
+    templating: { list: { type: string; query: string }[] };
+  };
+  const [variable] = templating.list;
+  assert.deepEqual([variable?.type, variable?.query], ["datasource", source.type]);
+});
+
+/** What the Dockerfile has the lab image write for the Envoy image. */
+function initCommand(): string[] {
+  const [, text = ""] =
+    /^RUN node cli\/smetric-envoy\.mjs (init envoy .*)$/m.exec(dockerfile) ?? [];
+  return text.split(" ");
+}
+
+test("the Envoy image is the tested release with the bootstrap that init writes", () => {
+  assert.match(dockerfile, new RegExp(`^FROM envoyproxy/envoy:v${ENVOY_VERSION} AS envoy$`, "m"));
+  assert.match(
+    dockerfile,
+    /\/app\/gateway\/smetric\.wasm \/app\/gateway\/envoy\.yaml \/etc\/envoy\/$/m,
+  );
+  const command = initCommand();
+  assert.equal(command[command.indexOf("--out") + 1], "gateway");
+  const gpu = service(command[command.indexOf("--service") + 1] ?? "").command ?? [];
+  assert.equal(command[command.indexOf("--port") + 1], gpu[gpu.indexOf("--port") + 1]);
 });
 
 /** Runs a service's command as the image's entry point would; answers its first line of output. */
@@ -110,6 +149,27 @@ test("mock GPUs and agents share one time scale", () => {
   assert.equal(gpu[gpu.indexOf("--speedup") + 1], agents[agents.indexOf("--speedup") + 1]);
 });
 
+/** The very bootstrap of the image, with addresses of this machine. */
+async function startComposed(t: TestContext, endpoints: string[]): Promise<RunningEnvoy> {
+  const folder = mkdtempSync(join(tmpdir(), "smetric-compose-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const gateway = join(folder, "gateway");
+  const written = spawnSync(process.execPath, [
+    fromRoot("cli", "smetric-envoy.mjs"),
+    ...initCommand().with(initCommand().indexOf("--out") + 1, gateway),
+  ]);
+  assert.equal(written.status, 0, written.stderr.toString());
+  const adminPort = await freePort();
+  const envoy = await startEnvoy({
+    bootstrap: join(gateway, "envoy.yaml"),
+    endpoints: { llm: endpoints, admin: [`127.0.0.1:${adminPort}`] },
+    wasm: join(gateway, "smetric.wasm"),
+    edit: (bootstrap) => (bootstrap.admin.address.socket_address.port_value = adminPort),
+  });
+  t.after(() => envoy.stop());
+  return envoy;
+}
+
 test("the same commands and the same bootstrap work without Docker", async (t) => {
   const gpu = service("mock-gpu");
   assert.equal(gpu.deploy?.replicas, 4);
@@ -121,12 +181,16 @@ test("the same commands and the same bootstrap work without Docker", async (t) =
     assert.ok(port, line);
     endpoints.push(`127.0.0.1:${port}`);
   }
-  const envoy = await startEnvoy({ bootstrap: "pin", endpoints, wasm: await buildFilter() });
-  t.after(() => envoy.stop());
-  const replay = withFlag(quick(service("replay").command), "--url", envoy.url);
+  const envoy = await startComposed(t, endpoints);
+  const replay = withFlag(quick(service("replay").command), "--url", envoy.urls["llm"] ?? "");
   const child = spawn(process.execPath, [fromRoot("cli", "smetric-envoy.mjs"), ...replay], {
     stdio: ["ignore", "inherit", "inherit"],
   });
   const [code] = (await once(child, "exit")) as [number];
   assert.equal(code, 0);
+
+  const counters = await fetch(`${envoy.urls["stats"]}/stats/prometheus`);
+  assert.match(await counters.text(), /^smetric_streams\{outcome="conversation"\} [1-9]/m);
+  const admin = await fetch(`${envoy.urls["stats"]}/quitquitquit`, { method: "POST" });
+  assert.equal(admin.status, 404);
 });
