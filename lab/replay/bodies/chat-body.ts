@@ -14,6 +14,10 @@ export interface BodyOptions {
   estimateError?: number;
 }
 
+/** What follows on the messages, up to the closing brace. */
+const TAIL = '],"stream":true,"stream_options":{"include_usage":true}';
+const TAIL_BYTES = Buffer.from(`${TAIL}}`);
+
 /** Keys of made-up system texts lie below those of all items. */
 const SYSTEM_KEY = -1;
 
@@ -46,8 +50,10 @@ function messageOf(item: Item, bytesPerToken: number): object {
 /** Builds bodies and remembers the JSON of items that later calls send again. */
 export class ChatBodies {
   private readonly itemJson = new WeakMap<Item, string>();
+  private readonly itemBytes = new WeakMap<Item, Buffer>();
   private readonly densities = new WeakMap<Session, number>();
   private readonly heads = new WeakMap<App, string>();
+  private readonly headBytes = new WeakMap<App, Buffer>();
 
   constructor(private readonly options: BodyOptions) {}
 
@@ -72,7 +78,35 @@ export class ChatBodies {
       .map((item) => this.message(item, density))
       .join(",");
     const more = extra === "" ? "" : `,${extra}`;
-    return `${this.head(session.app)},${messages}],"stream":true,"stream_options":{"include_usage":true}${more}}`;
+    return `${this.head(session.app)},${messages}${TAIL}${more}}`;
+  }
+
+  /** `body` without anything extra as bytes: what earlier calls sent is not encoded again. */
+  bytes(session: Session, call: Call): Buffer {
+    const density = this.densityOf(session);
+    const parts = [this.headBytesOf(session.app)];
+    for (const item of itemsOf(call.tip)) parts.push(this.messageBytes(item, density));
+    parts.push(TAIL_BYTES);
+    return Buffer.concat(parts);
+  }
+
+  /** The message of an item with the comma in front of it. */
+  private messageBytes(item: Item, bytesPerToken: number): Buffer {
+    let bytes = this.itemBytes.get(item);
+    if (bytes === undefined) {
+      bytes = Buffer.from(`,${this.message(item, bytesPerToken)}`);
+      this.itemBytes.set(item, bytes);
+    }
+    return bytes;
+  }
+
+  private headBytesOf(app: App): Buffer {
+    let bytes = this.headBytes.get(app);
+    if (bytes === undefined) {
+      bytes = Buffer.from(this.head(app));
+      this.headBytes.set(app, bytes);
+    }
+    return bytes;
   }
 
   /** Bytes per token of one session's text. */

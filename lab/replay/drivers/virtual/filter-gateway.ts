@@ -104,7 +104,7 @@ export class FilterGateway implements Gateway {
 
   place(passage: Passage, nowMs: number, placed: () => void): void {
     this.advance(nowMs);
-    const body = Buffer.from(this.bodies.body(passage.session, passage.call));
+    const body = this.bodies.bytes(passage.session, passage.call);
     const stream = this.envoy.openStream({
       method: "POST",
       path: "/v1/chat/completions",
