@@ -10,7 +10,10 @@ import type { FuzzOptions } from "./commands/fuzz.ts";
 import type { InitOptions } from "./commands/init.ts";
 import { Failure } from "./failure.ts";
 import { version } from "./packaging/version.ts";
+import type { TuneFlags } from "./commands/tune.ts";
+import type { WhatIfFlags } from "./commands/what-if.ts";
 import { addReplayFlags, type ReplayFlags } from "./replay-flags.ts";
+import { addLogFlags } from "./what-if-flags.ts";
 
 /** A repeatable option: every use adds a value. */
 function collect(value: string, earlier: string[]): string[] {
@@ -189,6 +192,32 @@ function addLabCommands(cli: Command): void {
     .action(async (options: StartOptions) => {
       const { start } = await import("./commands/start.ts");
       await start(options);
+    });
+
+  addLogFlags(
+    cli
+      .command("what-if <log>")
+      .description("replay a trace or access log as it is balanced today, and with the filter"),
+  )
+    .option("--loads <list>", "loads to try, 1 is that of the log", "0.5,1,1.5,2")
+    .option("--config <file>", "configuration of the filter (JSON; default: its defaults)")
+    .option("--html <file>", "write a page with the charts")
+    .action(async (log: string, flags: WhatIfFlags) => {
+      const { whatIf } = await import("./commands/what-if.ts");
+      await whatIf(log, flags);
+    });
+
+  addLogFlags(
+    cli
+      .command("tune <log>")
+      .description("search the configuration that serves a trace or access log best"),
+  )
+    .option("--load <x>", "load to tune for, 1 is that of the log", "1")
+    .option("--objective <name>", "tokens (per second, in time), ttft (p99) or jct", "tokens")
+    .option("--out <file>", "write the configuration to a file")
+    .action(async (log: string, flags: TuneFlags) => {
+      const { tune } = await import("./commands/tune.ts");
+      await tune(log, flags);
     });
 
   addReplayFlags(

@@ -31,6 +31,7 @@ const TYPESCRIPT_ROOMS: Record<string, string[]> = {
     "cli",
     "lab/bench",
     "lab/evidence",
+    "lab/what-if",
     "lab/replay",
     "lab/virtual-envoy",
     "lab/mock-gpu",
@@ -40,6 +41,7 @@ const TYPESCRIPT_ROOMS: Record<string, string[]> = {
   cli: [
     "lab/bench",
     "lab/evidence",
+    "lab/what-if",
     "lab/replay",
     "lab/virtual-envoy",
     "lab/mock-gpu",
@@ -47,6 +49,7 @@ const TYPESCRIPT_ROOMS: Record<string, string[]> = {
     "deploy",
   ],
   "lab/bench": ["lab/replay", "lab/virtual-envoy", "lab/mock-gpu", "envoy"],
+  "lab/what-if": ["lab/replay", "lab/mock-gpu"],
   "lab/evidence": ["lab/replay", "lab/mock-gpu"],
   "lab/replay": ["lab/virtual-envoy", "lab/mock-gpu", "envoy"],
   "lab/virtual-envoy": [],
