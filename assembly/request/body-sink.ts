@@ -2,24 +2,14 @@
 // Gives meaning to the tokens of a request body: each has a place, and each place does one thing with it.
 import { fold, member, mix } from "../hash/mix";
 import { hashName } from "../hash/text";
-import { Container, Literal, Sink, Token } from "../json/sink";
+import { Container, Literal, Token } from "../json/sink";
 import { startsNonce } from "./billing-nonce";
-import { BodyFields } from "./body-fields";
-import { BODY } from "./body-keys";
-import { Conversation } from "./conversation";
+import { BodyState } from "./body-state";
 import { Frame, PARTS } from "./frame";
-import { FrameStack } from "./frame-stack";
-import { Grammar } from "./grammar";
-import { Head } from "./head";
-import { Item } from "./item";
 import { addLeadingPart, addLeadingPiece, mayLead } from "./leading-text";
-import { ListChoice } from "./list-choice";
-import { PathKind } from "./paths";
 import { Mark, Place } from "./place";
-import { containerPlace, isHashedWhole, isSingular } from "./place-rules";
-import { Prompt } from "./prompt";
-import { Tally } from "./tally";
-import { CALL_TOKENS, containerTokens, ITEM_TOKENS, mediaTokens } from "./token-costs";
+import { containerPlace, isHashedWhole } from "./place-rules";
+import { CALL_TOKENS, containerTokens, mediaTokens } from "./token-costs";
 import {
   FIELD,
   hasTraits,
@@ -36,42 +26,10 @@ import {
 const KEY_ROLE = hashName("role");
 const KEY_CONTENT = hashName("content");
 const KEY_TEXT = hashName("text");
-const KEY_SYSTEM = hashName("system");
 const ROLE_USER = hashName("user");
 const SERVER = hashName("server");
 
-export class BodySink extends Sink {
-  readonly conversation: Conversation = new Conversation();
-  readonly prompt: Prompt = new Prompt();
-  readonly head: Head = new Head();
-  readonly fields: BodyFields = new BodyFields();
-  readonly choice: ListChoice = new ListChoice();
-  /** A key that counts came twice: the last value stands, and nothing may be stored. */
-  ambiguous: bool = false;
-  /** The body has `system` beside its items, as only Messages has it. */
-  hasSystemKey: bool = false;
-
-  private readonly frames: FrameStack = new FrameStack();
-  private tenant: u64 = 0;
-  private skipNonce: bool = false;
-  /** Where the text at hand is counted. */
-  private counting: Tally = new Tally();
-  private readonly uncounted: Tally = new Tally();
-  private readonly item: Item = new Item();
-
-  reset(tenant: u64, path: PathKind, skipNonce: bool): void {
-    this.tenant = tenant;
-    this.skipNonce = skipNonce;
-    this.choice.begin(path);
-    this.conversation.begin(tenant);
-    this.prompt.begin(tenant);
-    this.head.clear();
-    this.fields.clear();
-    this.ambiguous = this.hasSystemKey = false;
-    this.counting = this.uncounted;
-    this.frames.clear();
-  }
-
+export class BodySink extends BodyState {
   begin(kind: Container, token: Token): void {
     const place = this.frames.top.child;
     const isArray = kind == Container.Array;
@@ -192,7 +150,7 @@ export class BodySink extends Sink {
         frame.count++;
         return;
       case Place.Role:
-        this.item.role = this.choice.format.grammar.markOf(Place.Role, token.hash);
+        this.item.takeRole(this.choice.format.grammar.markOf(Place.Role, token.hash));
         frame.give(token.hash, false);
         return;
       case Place.PartType:
@@ -358,55 +316,5 @@ export class BodySink extends Sink {
     if (parent.place == Place.System) return this.head.system.add(value);
     parent.give(parent.isArray ? value : fold(PARTS, value), false);
     addLeadingPart(this.head.leading, this.item, this.conversation, parent);
-  }
-
-  /** A key of the body: says where its text counts, and starts what came twice anew. */
-  private beginField(frame: Frame, child: Place, token: Token): void {
-    this.counting = this.uncounted;
-    switch (child) {
-      case Place.Items:
-        this.beginList(frame, token.hash);
-        return;
-      case Place.Tools:
-        this.head.tools.clear();
-        this.counting = this.head.tools.tally;
-        break;
-      case Place.System:
-        this.head.system.clear();
-        this.counting = this.head.system.tally;
-        this.hasSystemKey = this.hasSystemKey || frame.key == KEY_SYSTEM;
-        break;
-      case Place.Ignored:
-        return;
-    }
-    this.counting.extraTokens += ITEM_TOKENS;
-    if (isSingular(child)) this.noteTwice(frame, child);
-  }
-
-  private beginList(frame: Frame, key: u64): void {
-    if (!this.choice.takes(key)) {
-      frame.child = Place.Ignored;
-      return;
-    }
-    this.ambiguous = this.ambiguous || this.choice.isRepeated;
-    this.conversation.begin(this.tenant);
-    this.prompt.begin(this.tenant);
-    this.head.leading.clear();
-    this.counting = this.conversation.tally;
-    frame.child = this.choice.format.listPlace;
-  }
-
-  // @ts-ignore: decorator
-  @inline
-  private noteTwice(frame: Frame, place: Place): void {
-    const bit: u64 = (<u64>1) << (<u64>place);
-    if ((frame.seen & bit) != 0) this.ambiguous = true;
-    frame.seen |= bit;
-  }
-
-  // @ts-ignore: decorator
-  @inline
-  private grammarOf(place: Place): Grammar {
-    return place < Place.Item ? BODY : this.choice.format.grammar;
   }
 }

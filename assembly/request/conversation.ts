@@ -81,9 +81,14 @@ export class Conversation {
     this.extend(value);
   }
 
-  /** Fills in all that items say. `continues`: the request asks to continue the last item. */
-  answer(request: Request, continues: bool): void {
-    const counted = this.inRun && this.runGenerated && !this.runPrefill && !continues;
+  /**
+   * Fills in all that items say.
+   * @param continues the request asks to continue the last item
+   * @param isFollowed an item that is still open, and no model's, stands behind what was read
+   */
+  answer(request: Request, continues: bool, isFollowed: bool): void {
+    const isAnswer = this.runGenerated && !this.runPrefill && !continues;
+    const counted = this.inRun && (isAnswer || isFollowed);
     const runs = this.closedRuns + (counted ? 1 : 0);
     request.items = this.items;
     request.turn = this.items > 0 ? runs + 1 : 0;

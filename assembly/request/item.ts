@@ -6,7 +6,11 @@ import { Mark } from "./place";
 
 @final
 export class Item {
+  /** Its object has begun and not ended. */
+  isOpen: bool = false;
   role: Mark = Mark.None;
+  /** The role was told; one that says no mark is some client's. */
+  hasRole: bool = false;
   type: Mark = Mark.None;
   /** Something in it shows that a model wrote it. */
   generated: bool = false;
@@ -20,6 +24,8 @@ export class Item {
   referenceId: u64 = 0;
 
   begin(): void {
+    this.isOpen = true;
+    this.hasRole = false;
     this.role = this.type = Mark.None;
     this.generated = this.prefill = this.ranOnServer = false;
     this.ownId = this.sealed = this.referenceId = 0;
@@ -27,6 +33,7 @@ export class Item {
 
   /** An item without members other than ids refers to one that the server holds. */
   end(members: i32): void {
+    this.isOpen = false;
     const isUntyped = this.type == Mark.None && this.role == Mark.None;
     const saysMore = members != 0 || this.ownId != 0;
     if (isUntyped && !saysMore && this.referenceId != 0) this.type = Mark.ReferenceItem;
@@ -47,6 +54,19 @@ export class Item {
       default:
         return this.role;
     }
+  }
+
+  takeRole(mark: Mark): void {
+    this.role = mark;
+    this.hasRole = true;
+  }
+
+  /** What was read of the open item shows that no model wrote it, whatever comes. */
+  get isOpenClients(): bool {
+    if (!this.isOpen) return false;
+    if (this.type == Mark.Client) return true;
+    const roleDecides = this.type == Mark.None || this.type == Mark.Message;
+    return roleDecides && this.hasRole && this.role != Mark.Model;
   }
 
   /** Hash of the item from the sum of its members; 0 for one that leaves no trace. */
