@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission for one fleet in one VM: asks the pure rule, and keeps what it needs to know of streams.
 import { AdmissionOrder, Options } from "../config/options";
+import { Fleet } from "../memory/fleet";
 import { Loads } from "../memory/loads";
 import { NO_SLOT } from "../memory/roster";
 import { SharedStore } from "../memory/shared-store";
@@ -39,6 +40,7 @@ export class Admitter {
     private readonly options: Options,
     store: SharedStore,
     private readonly meters: Meters,
+    private readonly fleet: Fleet,
     cluster: string,
     fleetId: string,
     vm: u64,
@@ -132,6 +134,10 @@ export class Admitter {
     this.admission.tick(nowMs);
     if (nowMs < this.gaugedMs + GAUGE_MS) return;
     this.gaugedMs = nowMs;
+    for (let slot = 0; slot < this.admission.endpoints.end; slot++) {
+      const generation = this.fleet.generationOf(slot);
+      if (generation != 0) this.admission.noteEndpoint(slot, <u32>generation);
+    }
     this.gauges.publish(this.admission);
   }
 

@@ -135,7 +135,7 @@ export class Fleets {
     const gauges = new EnvoyGauges(name, MAX_SLOTS);
     const fleet = new Fleet(this.store, gauges, id, this.vm, <u64>options.endpointTtlMs);
     const admitter = options.admissionEnabled
-      ? new Admitter(options, this.store, this.meters, name, id, this.vm)
+      ? new Admitter(options, this.store, this.meters, fleet, name, id, this.vm)
       : null;
     return new RoutedCluster(key, fleet, admitter, given);
   }

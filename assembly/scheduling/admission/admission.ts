@@ -7,7 +7,8 @@ import { candidateOf, NO_INDEX } from "../routing/policy";
 import { AdmissionCall } from "./admission-call";
 import { EndpointState } from "./endpoint-state";
 import { Endpoints, MAX_SLOTS } from "./endpoints";
-import { addBounds, believedCached, Evidence } from "./evidence";
+import { DeedKind } from "./deed";
+import { believedCached, Evidence, fillBounds } from "./evidence";
 import { HeldHeads } from "./held-heads";
 import { HeldQueue } from "./held-queue";
 import { NO_ENTRY } from "./lru-stack";
@@ -124,56 +125,57 @@ export class Admission {
   }
 
   firstByte(call: AdmissionCall): void {
-    if (call.slot == NO_ENDPOINT) return;
-    const high = call.high;
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      const stack = this.endpoints.edit(call.slot).stack;
-      call.high = high + stack.heldAbove(call.session);
-      stack.firstByte(call.session);
-      if (this.endpoints.commit(call.slot)) return;
-    }
+    const slot = call.slot;
+    if (slot == NO_ENDPOINT) return;
+    call.high += this.endpoints.view(slot).stack.heldAbove(call.session);
+    this.note(DeedKind.FirstByte, slot, call.session);
   }
 
   /** An answer ended. Set `call.promptTokens` before to what was reported, if it was. */
   end(call: AdmissionCall, evidence: Evidence, nowMs: u64): void {
-    if (call.slot == NO_ENDPOINT) return;
-    const stop = evidence.stop;
-    const tokens = call.estimatedTokens + max(0, evidence.outputTokens);
-    const stays = this.residency.seconds(stop) > 0;
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      const endpoint = this.endpoints.edit(call.slot);
-      endpoint.stack.end(call.session, tokens, stop, stays, nowMs);
-      const cached = believedCached(call, evidence, endpoint);
-      const computed = cached >= 0 ? call.estimatedTokens - cached : call.uncachedTokens;
-      addBounds(call, endpoint, cached, <f64>nowMs / 1000);
-      endpoint.refill.observe(evidence.ttftSeconds, call.queuedTokens, computed);
-      if (this.endpoints.commit(call.slot)) break;
-    }
+    const slot = call.slot;
+    if (slot == NO_ENDPOINT) return;
+    const deed = this.endpoints.next;
+    deed.begin(DeedKind.End, slot, call.session, nowMs);
+    deed.tokens = call.estimatedTokens + max(0, evidence.outputTokens);
+    deed.stop = evidence.stop;
+    deed.stays = this.residency.seconds(evidence.stop) > 0;
+    const cached = believedCached(call, evidence, this.endpoints.view(slot).slowHits, deed);
+    fillBounds(call, cached, deed);
+    deed.ttftSeconds = evidence.ttftSeconds;
+    deed.queuedTokens = call.queuedTokens;
+    deed.computedTokens = cached >= 0 ? call.estimatedTokens - cached : call.uncachedTokens;
+    this.endpoints.done();
     call.slot = NO_ENDPOINT;
   }
 
   /** The client left, held or not, or no answer came. May be called again. */
   abandon(call: AdmissionCall): void {
     this.held.remove(call);
-    if (call.slot == NO_ENDPOINT) return;
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.endpoints.edit(call.slot).stack.abandon(call.session);
-      if (this.endpoints.commit(call.slot)) break;
-    }
+    const slot = call.slot;
+    if (slot == NO_ENDPOINT) return;
     call.slot = NO_ENDPOINT;
+    this.note(DeedKind.Abandon, slot, call.session);
   }
 
-  /** The endpoint failed or was restarted: its cache is empty, its size has not changed. */
-  fail(slot: i32): void {
-    if (!isSlot(slot)) return;
+  /**
+   * Tells which endpoint has a slot now. Another one than before has an empty cache, and one that was restarted too.
+   * @param generation counts the endpoints that had the slot, never 0
+   */
+  noteEndpoint(slot: i32, generation: u32): void {
+    if (!isSlot(slot) || this.endpoints.view(slot).generation == generation) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.endpoints.edit(slot).clear();
+      const endpoint = this.endpoints.edit(slot);
+      if (endpoint.generation == generation) return; // Another worker has told it.
+      if (endpoint.generation != 0) endpoint.clear();
+      endpoint.generation = generation;
       if (this.endpoints.commit(slot)) return;
     }
   }
 
   /** Refits capacities, windows and times to live, twice a second at most. Call `release` afterwards. */
   tick(nowMs: u64): void {
+    this.endpoints.flush();
     this.publishHead(nowMs);
     if (nowMs < this.tickedMs + TICK_MS) return;
     this.tickedMs = nowMs;
@@ -246,35 +248,53 @@ export class Admission {
     mustFit: bool,
     nowMs: u64,
   ): bool {
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      const endpoint = this.endpoints.edit(slot);
-      endpoint.takeGiven(this.options);
-      if (mustFit && !endpoint.fits(call.promptTokens)) return false;
-      const stack = endpoint.stack;
-      const warm = endpoint.warmTokens(call.session, call.expectedTokens);
-      call.measured = stack.measured;
-      call.low = stack.low;
-      call.high = stack.high;
-      call.uncachedTokens = max(1, call.promptTokens - max(warm, call.sharedTokens));
-      stack.send(call.session, call.promptTokens, call.bornSeconds, nowMs);
-      endpoint.dropGone();
-      if (this.endpoints.commit(slot)) break;
+    if (mustFit) {
+      if (!this.squeezeIn(call, slot, nowMs)) return false;
+    } else {
+      this.fillSend(call, this.endpoints.view(slot), slot, nowMs);
+      this.endpoints.done();
     }
     call.slot = slot;
     call.estimatedTokens = call.promptTokens;
     call.queuedTokens = queuedTokens;
-    if (call.home != slot) this.leaveHome(call);
+    if (call.home == slot) return true;
+    // Nothing was expected here, and the copy at the old home counts no longer.
+    call.expectedTokens = 0;
+    if (isSlot(call.home)) this.note(DeedKind.Release, call.home, call.session);
     return true;
   }
 
-  /** The session's copy at its old home counts no longer, and nothing was expected at the new one. */
-  private leaveHome(call: AdmissionCall): void {
-    call.expectedTokens = 0;
-    if (!isSlot(call.home)) return;
+  /** Sends a call if it fits by what all workers have done: two must not take the same room. */
+  private squeezeIn(call: AdmissionCall, slot: i32, nowMs: u64): bool {
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.endpoints.edit(call.home).stack.release(call.session);
-      if (this.endpoints.commit(call.home)) return;
+      const endpoint = this.endpoints.edit(slot);
+      endpoint.takeGiven(this.options);
+      if (!endpoint.fits(call.promptTokens)) return false;
+      this.fillSend(call, endpoint, slot, nowMs);
+      this.endpoints.next.perform(endpoint);
+      if (this.endpoints.commit(slot)) break;
     }
+    return true;
+  }
+
+  /** Writes down how a call finds the endpoint, and that it leaves for it. */
+  private fillSend(call: AdmissionCall, endpoint: EndpointState, slot: i32, nowMs: u64): void {
+    endpoint.takeGiven(this.options);
+    const stack = endpoint.stack;
+    const warm = endpoint.warmTokens(call.session, call.expectedTokens);
+    call.measured = stack.measured;
+    call.low = stack.low;
+    call.high = stack.high;
+    call.uncachedTokens = max(1, call.promptTokens - max(warm, call.sharedTokens));
+    const deed = this.endpoints.next;
+    deed.begin(DeedKind.Send, slot, call.session, nowMs);
+    deed.tokens = call.promptTokens;
+    deed.bornSeconds = call.bornSeconds;
+  }
+
+  private note(kind: DeedKind, slot: i32, session: u64): void {
+    this.endpoints.next.begin(kind, slot, session, 0);
+    this.endpoints.done();
   }
 
   private isOverdue(call: AdmissionCall, nowMs: u64): bool {

@@ -11,6 +11,9 @@ import { Window } from "./window";
 const LAYOUT: u32 = 0x534d0002;
 const HEAD_BYTES: i32 = 56;
 
+/** How fast the share of slow hits follows. */
+const SLOW_RATE: f64 = 1 / 16;
+
 /** A copy of which less than this share is left is gone. */
 const GONE_SHARE: f64 = 0.5;
 
@@ -21,6 +24,8 @@ export class EndpointState {
   readonly refill: RefillRate = new RefillRate();
   /** Share of reported hits whose first token took as long as a loss. */
   slowHits: f64 = 0;
+  /** Which endpoint has the slot, as memory counts them; 0 = not told yet. */
+  generation: u32 = 0;
   /** When it was last refitted, ms since the epoch; 0 = never. */
   refitMs: u64 = 0;
 
@@ -28,6 +33,11 @@ export class EndpointState {
   clear(): void {
     this.stack.clear();
     this.capacity.clear();
+  }
+
+  /** @param slow 1 = a reported hit took as long as a loss, 0 = it did not */
+  noteSlowHit(slow: f64): void {
+    this.slowHits += SLOW_RATE * (slow - this.slowHits);
   }
 
   /** Predicted cached tokens of a session of which `expected` are to be reused. Leaves its distance in the stack. */
@@ -97,7 +107,7 @@ export class EndpointState {
     store<f64>(to, this.window.lostTokens, 16);
     store<f64>(to, this.window.probe, 24);
     store<i32>(to, this.stack.count, 32);
-    store<u32>(to, 0, 36);
+    store<u32>(to, this.generation, 36);
     store<u64>(to, this.refitMs, 40);
     store<f64>(to, this.slowHits, 48);
     to += HEAD_BYTES;
@@ -123,6 +133,7 @@ export class EndpointState {
     this.window.tokens = load<f64>(from, 8);
     this.window.lostTokens = load<f64>(from, 16);
     this.window.probe = load<f64>(from, 24);
+    this.generation = load<u32>(from, 36);
     this.refitMs = load<u64>(from, 40);
     this.slowHits = load<f64>(from, 48);
     let at = HEAD_BYTES;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the states of endpoints are kept: in this VM, or wherever all workers of an Envoy can reach them.
+import { Deed } from "./deed";
 import { EndpointState } from "./endpoint-state";
 
 /** Slots of a fleet, as memory numbers them. */
@@ -11,7 +12,7 @@ export abstract class Endpoints {
   /** Slots below this one may have a state. */
   end: i32 = 0;
 
-  /** The state as this VM saw it last, made on first use. To look at only. */
+  /** The state as this VM sees it, made on first use. To look at only. */
   view(slot: i32): EndpointState {
     let state = this.states[slot];
     if (state == null) {
@@ -26,7 +27,16 @@ export abstract class Endpoints {
     return this.states[slot] != null;
   }
 
-  /** The state as it is now, to be changed and committed. */
+  /** To be filled; `done` does it. */
+  abstract get next(): Deed;
+
+  /** What `next` says happened: the view shows it at once, other workers see it after `flush`. */
+  abstract done(): void;
+
+  /** Tells the other workers what was done. */
+  abstract flush(): void;
+
+  /** The state as all workers have left it, and all that was done here, to be changed and committed. */
   abstract edit(slot: i32): EndpointState;
 
   /** False where another worker changed the state since `edit`: change it again, on what it is now. */
@@ -35,6 +45,18 @@ export abstract class Endpoints {
 
 /** One VM alone: a simulation, or an Envoy with one worker. */
 export class LocalEndpoints extends Endpoints {
+  private readonly deed: Deed = new Deed();
+
+  get next(): Deed {
+    return this.deed;
+  }
+
+  done(): void {
+    this.deed.perform(this.view(this.deed.slot));
+  }
+
+  flush(): void {}
+
   edit(slot: i32): EndpointState {
     return this.view(slot);
   }

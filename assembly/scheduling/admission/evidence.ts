@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a finished answer proves about an endpoint's capacity.
 import { AdmissionCall } from "./admission-call";
-import { EndpointState } from "./endpoint-state";
+import { Deed } from "./deed";
 import { StopClass } from "./stop-class";
 import { Judgement, judgeByTtft } from "./ttft-judge";
 
@@ -14,9 +14,8 @@ const LEAST_EXPECTED: f64 = 4_000;
 const TOLERATED_SHARE: f64 = 0.15;
 const TOLERATED_TOKENS: f64 = 64;
 
-/** Share of reported hits that were as slow as losses, and how fast it follows. */
+/** Where more of the reported hits than this were as slow as losses, a slow one is one. */
 const SLOW_SHARE: f64 = 0.5;
-const SLOW_RATE: f64 = 1 / 16;
 
 /** One finished answer. Reused; a number that was not told is negative. */
 export class Evidence {
@@ -32,11 +31,14 @@ export class Evidence {
  * Cached tokens to learn from, negative where nothing tells: as reported, else by the time to the first token. A
  * reported hit that took as long as a loss is one where most hits there do: an engine that always fetches over a
  * congested tier reports hits that cost as much as losses. A single slow answer only stood in a burst.
+ * @param slowHits share of the endpoint's reported hits that were as slow as losses
+ * @param deed takes down whether this is one more
  */
 export function believedCached(
   call: AdmissionCall,
   evidence: Evidence,
-  endpoint: EndpointState,
+  slowHits: f64,
+  deed: Deed,
 ): f64 {
   const reported = reportedCached(call, evidence);
   if (call.expectedTokens < LEAST_EXPECTED) return reported;
@@ -53,8 +55,8 @@ export function believedCached(
     return judgement == Judgement.Hit ? call.expectedTokens : -1;
   }
   if (isLost(call.expectedTokens, reported) || judgement == Judgement.Unclear) return reported;
-  endpoint.slowHits += SLOW_RATE * ((slow ? 1 : 0) - endpoint.slowHits);
-  return slow && endpoint.slowHits > SLOW_SHARE ? min(reported, call.sharedTokens) : reported;
+  deed.slowHit = slow ? 1 : 0;
+  return slow && slowHits > SLOW_SHARE ? min(reported, call.sharedTokens) : reported;
 }
 
 /** Cached tokens as reported, in the unit of the estimate; negative where they were not told. */
@@ -64,22 +66,17 @@ function reportedCached(call: AdmissionCall, evidence: Evidence): f64 {
 }
 
 /** Turns a hit or a loss at a known stack distance into bounds of the capacity. */
-export function addBounds(
-  call: AdmissionCall,
-  endpoint: EndpointState,
-  cached: f64,
-  nowSeconds: f64,
-): void {
+export function fillBounds(call: AdmissionCall, cached: f64, deed: Deed): void {
   const expected = call.expectedTokens;
   if (!call.measured || expected < LEAST_EXPECTED || cached < 0) return;
   if (!isLost(expected, cached)) {
-    endpoint.capacity.atLeast(call.low + expected, nowSeconds);
+    deed.atLeast = call.low + expected;
     return;
   }
   const kept: f64 = cached > call.sharedTokens + TOLERATED_TOKENS ? cached : 0;
-  endpoint.capacity.atMost(call.high + kept, nowSeconds);
-  if (kept > 0) endpoint.capacity.atLeast(call.low + kept, nowSeconds);
-  endpoint.window.lostTokens += expected - cached;
+  deed.atMost = call.high + kept;
+  if (kept > 0) deed.atLeast = call.low + kept;
+  deed.lostTokens = expected - cached;
 }
 
 function isLost(expected: f64, cached: f64): bool {

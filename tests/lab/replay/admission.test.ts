@@ -67,10 +67,11 @@ const heldMs = (run: Awaited<ReturnType<typeof play>>): number =>
 
 describe("admission in virtual time", () => {
   it("holds sessions past the knee, and more is done for it", async () => {
-    const off = await play("sticky");
+    const sessions = 34;
+    const off = await play("sticky", { sessions });
     assert.equal(heldMs(off), 0);
     for (const arm of ["sticky+learned", "sticky+given"]) {
-      const run = await play(arm);
+      const run = await play(arm, { sessions });
       assert.ok(heldMs(run) > 60_000, `${arm}: ${heldMs(run)} ms`);
       assert.ok(run.records.some(({ decision }) => decision === "admitted"));
       const gain = measure(run).tps / measure(off).tps;

@@ -330,6 +330,7 @@ class History {
   private waiting: Array<AdmissionCall> = [];
   private homes: StaticArray<i32> = new StaticArray<i32>(30);
   private nowMs: u64 = START_MS;
+  private generation: u32 = 0;
 
   constructor(private seed: u32) {
     for (let i = 0; i < 30; i++) this.homes[i] = NO_ENDPOINT;
@@ -342,7 +343,9 @@ class History {
       if (what < 5) this.arrive();
       else if (what < 8) this.end();
       else if (what == 8) this.abort();
-      else if (this.draw(20) == 0) this.admission.fail(<i32>this.draw(3));
+      else if (this.draw(20) == 0) {
+        this.admission.noteEndpoint(<i32>this.draw(3), ++this.generation);
+      }
       this.admission.tick(this.nowMs);
       this.releaseAll();
       expect(this.admission.held.count).toBe(this.waiting.length);

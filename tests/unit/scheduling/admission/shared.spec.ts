@@ -85,6 +85,7 @@ describe("workers of one Envoy", () => {
     const first = one.arrive(1, 600_000, START_MS);
     one.release(START_MS);
     one.end(first, 0, START_MS + 1_000);
+    one.admission.tick(START_MS + 1_050);
     two.arrive(1, 601_000, START_MS + 3_000, 0);
     expect(two.verdict).toBe(Verdict.Pass);
   });
@@ -106,6 +107,7 @@ describe("workers of one Envoy", () => {
     one.admission.tick(START_MS + 1_200);
     expect(one.release(START_MS + 1_200) == null).toBe(true);
     two.admission.abandon(earlier);
+    two.admission.tick(START_MS + 1_750);
     one.admission.tick(START_MS + 1_800);
     expect(one.release(START_MS + 1_800) == later).toBe(true);
   });
@@ -122,12 +124,52 @@ describe("workers of one Envoy", () => {
     const first = one.arrive(1, 600_000, START_MS);
     one.store.conflicts = 2;
     expect(one.release(START_MS) == first).toBe(true);
-    one.store.conflicts = 2;
     one.end(first, 0, START_MS + 1_000);
+    one.store.conflicts = 2;
+    one.admission.endpoints.flush();
     const state = two.admission.endpoints.edit(0);
     expect(state.stack.count).toBe(1);
     expect(state.stack.inFlight(0)).toBe(false);
     expect(state.stack.residentTokens).toBe(600_000);
+  });
+
+  it("write what a tick brought at once, and on top of what others wrote", () => {
+    for (let session: u64 = 1; session <= 40; session++) {
+      const worker = session % 2 == 0 ? one : two;
+      const call = worker.arrive(session, 10_000, START_MS);
+      expect(worker.release(START_MS) == call).toBe(true);
+      worker.end(call, 0, START_MS + 10 * session);
+    }
+    const before = one.store.writes;
+    one.admission.endpoints.flush();
+    expect(one.store.writes).toBe(before + 1);
+    two.admission.endpoints.flush();
+    const state = one.admission.endpoints.edit(0);
+    expect(state.stack.count).toBe(40);
+    for (let entry = 0; entry < 40; entry++) expect(state.stack.inFlight(entry)).toBe(false);
+  });
+
+  it("write before their journal is full", () => {
+    for (let session: u64 = 1; session <= 300; session++) {
+      const call = one.arrive(session, 10, START_MS);
+      one.release(START_MS);
+      one.end(call, 0, START_MS + 10 * session);
+    }
+    two.admission.tick(START_MS + 10_000);
+    expect(two.admission.endpoints.view(0).stack.count).toBeGreaterThan(200);
+  });
+
+  it("forget what they know of an endpoint whose slot another one has, once for all", () => {
+    one.admission.noteEndpoint(0, 1);
+    const first = one.arrive(1, 600_000, START_MS);
+    one.release(START_MS);
+    one.end(first, 0, START_MS + 1_000);
+    one.admission.noteEndpoint(0, 2);
+    expect(one.admission.endpoints.view(0).stack.count).toBe(0);
+    const next = one.arrive(2, 600_000, START_MS + 2_000);
+    expect(one.release(START_MS + 2_000) == next).toBe(true);
+    two.admission.noteEndpoint(0, 2);
+    expect(two.admission.endpoints.view(0).stack.count).toBe(1);
   });
 
   it("begin anew on values that are none of theirs", () => {
