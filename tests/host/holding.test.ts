@@ -67,7 +67,7 @@ for (const target of TARGETS) {
       assert.equal(stream.held, true);
       envoy.tick(2 * TICK_MS);
       assert.equal(stream.held, false);
-      assert.equal(stream.upstream?.headers.get("x-smetric-turn"), "2");
+      assert.equal(stream.upstream?.headers.get("x-smetric-turn"), "3");
       stream.sendChunk(body.slice(cut), true);
       stream.respond();
       assert.deepEqual(outcomes(envoy), { stalled: 1 });
