@@ -59,11 +59,13 @@ export async function conduct(
   );
   for (;;) {
     const wanted = study.runs(size, results);
-    const missing = wanted.filter((spec) => results.get(spec) === undefined);
+    const unplayed = wanted.filter((spec) => results.get(spec) === undefined);
+    // The same run may stand in two cells.
+    const missing = [...new Map(unplayed.map((spec) => [player.keyOf(spec), spec])).values()];
     if (missing.length === 0) {
       return wanted.map((spec) => ({ ...records.get(player.keyOf(spec))!, spec }));
     }
-    say(`${study.name}: ${wanted.length - missing.length} runs are done, ${missing.length} to go`);
+    say(`${study.name}: ${wanted.length - unplayed.length} runs are done, ${missing.length} to go`);
     let count = 0;
     await player.playAll(
       missing,

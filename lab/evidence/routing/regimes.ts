@@ -1,42 +1,197 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cells of the routing study, fixed before any of its runs: tier, capacity, loads, seeds and arms.
+// The regimes of the routing study, fixed before any of its runs: fleets, workloads, loads and arms.
 import type { FleetPlan } from "../../replay/drivers/driver.ts";
 import type { LoadPlan } from "../../replay/plan.ts";
-import type { RunSpec } from "../study.ts";
+import type { RunMeasures, RunSpec } from "../study.ts";
 
-/** A regime: everything but load, seed and arm. */
+/** Everything of a run but its load, seed and arm. */
 export interface Cell {
   name: string;
+  /** The cell in words. */
+  title: string;
   trace: string;
   fleet: FleetPlan;
-  /** The load at which tokens/s within the objective peak, found on the even sessions. */
-  knee: LoadPlan;
+  /** New sessions per second around which tokens/s within the objective peak, found on the even sessions. */
+  kneePerS: number;
 }
 
 const MINUTES = 15;
 const ENDPOINTS = 8;
+const PREFILL = 4;
+const DECODE = 12;
+/** A tier holds eight times what the endpoints' own caches hold. */
+const TIER_FACTOR = 8;
+/** More bandwidth than any fleet asks for. */
+export const UNLIMITED_GBPS = 10_000;
 
-function fleetOf(kvTokens: number, globalGbps: number): FleetPlan {
+/** KV tokens of an endpoint: live contexts at the knee are half of, about all of and twice what the fleet holds. */
+export const ROOMY = 2_800_000;
+export const EVEN = 1_400_000;
+export const TIGHT = 700_000;
+
+const CAPACITY_TITLES = new Map([
+  [ROOMY, "contexts fill half of the caches"],
+  [EVEN, "contexts fill the caches"],
+  [TIGHT, "contexts are twice the caches"],
+]);
+
+function fleetOf(endpoints: number, decodeEndpoints: number, kvTokens: number, gbps: number) {
   return {
-    endpoints: ENDPOINTS,
-    decodeEndpoints: 0,
+    endpoints,
+    decodeEndpoints,
     preset: "30b-a3b-h20",
     kvTokens,
-    blockTokens: 64,
-    globalTokens: globalGbps === 0 ? 0 : kvTokens * ENDPOINTS * 8,
-    globalGbps,
-  };
+    blockTokens: 128,
+    globalTokens: gbps === 0 ? 0 : kvTokens * endpoints * TIER_FACTOR,
+    globalGbps: gbps,
+  } satisfies FleetPlan;
 }
 
+function tierTitle(gbps: number): string {
+  return gbps === 0 ? "no tier" : `tier of ${gbps} GB/s`;
+}
+
+/** Endpoints that prefill and decode. */
+function colocated(name: string, kvTokens: number, gbps: number, kneePerS: number): Cell {
+  const title = `${tierTitle(gbps)}, ${CAPACITY_TITLES.get(kvTokens)}`;
+  const fleet = fleetOf(ENDPOINTS, 0, kvTokens, gbps);
+  return { name, title, trace: "coding-agent", fleet, kneePerS };
+}
+
+/** Prefill and decode apart: the policy chooses among the prefill endpoints. */
+function disaggregated(name: string, gbps: number, kneePerS: number): Cell {
+  const title = `prefill pool, ${tierTitle(gbps)}`;
+  const fleet = fleetOf(PREFILL, DECODE, EVEN, gbps);
+  return { name, title, trace: "coding-agent", fleet, kneePerS };
+}
+
+/** Letter: tier bandwidth (n 0, b 2.5, c 10, d 40 GB/s for all), number: 100,000 KV tokens an endpoint, p: prefill. */
 export const CELLS: readonly Cell[] = [
-  { name: "n28", trace: "coding-agent", fleet: fleetOf(2_800_000, 0), knee: { ratePerS: 0.8 } },
+  colocated("n28", ROOMY, 0, 0.62),
+  colocated("n07", TIGHT, 0, 0.38),
+  colocated("c28", ROOMY, 10, 0.64),
+  colocated("c07", TIGHT, 10, 0.5),
+  colocated("d28", ROOMY, 40, 0.66),
+  colocated("d07", TIGHT, 40, 0.62),
+  disaggregated("pn14", 0, 0.42),
+  disaggregated("pd14", 40, 0.7),
 ];
 
-export function specOf(cell: Cell, arm: string, factor: number, seed: number): RunSpec {
-  const { name, trace, fleet, knee } = cell;
-  const load =
-    "ratePerS" in knee
-      ? { ratePerS: Number((knee.ratePerS * factor).toPrecision(3)) }
-      : { sessions: Math.round(knee.sessions * factor) };
+/** What the whole grid has beside `CELLS`. */
+const MORE_CELLS: readonly Cell[] = [
+  colocated("n14", EVEN, 0, 0.54),
+  colocated("b28", ROOMY, 2.5, 0.62),
+  colocated("b14", EVEN, 2.5, 0.56),
+  colocated("b07", TIGHT, 2.5, 0.42),
+  colocated("c14", EVEN, 10, 0.62),
+  colocated("d14", EVEN, 40, 0.66),
+  disaggregated("pb14", 2.5, 0.46),
+  disaggregated("pc14", 10, 0.6),
+];
+
+export const FULL_CELLS: readonly Cell[] = [...CELLS, ...MORE_CELLS];
+
+/** The default policy: what every other arm is held against. */
+export const OURS = "priced";
+
+export const ARMS: readonly string[] = [
+  OURS,
+  "sticky",
+  "smetric-v1",
+  "smetric-v2",
+  "lmetric",
+  "least-request",
+  "session-hash",
+  "linear:0.7",
+  "linear:0.55",
+  "filter:8",
+  "cache-first",
+  "sticky-until-saturated",
+];
+
+export const QUICK_ARMS: readonly string[] = [
+  OURS,
+  "smetric-v2",
+  "lmetric",
+  "least-request",
+  "session-hash",
+  "linear:0.7",
+];
+
+export const FULL_ARMS: readonly string[] = [
+  ...ARMS,
+  "agentix",
+  "filter:16",
+  "dual-map",
+  "vllm-smetric",
+  "round-robin",
+  "p2c",
+];
+
+/** Shares of the knee. */
+export const LOADS: readonly number[] = [0.8, 1, 1.15];
+export const QUICK_LOADS: readonly number[] = [1];
+export const FULL_LOADS: readonly number[] = [0.7, 0.8, 0.9, 1, 1.15];
+
+export const SEEDS: readonly number[] = [11, 12, 13];
+
+/** Tokens per second within the objective; in a prefill pool prompt tokens within the TTFT objective. */
+export function goodputOf(cell: Cell, measures: RunMeasures): number {
+  return cell.fleet.decodeEndpoints > 0 ? measures.prefill_tps_slo : measures.tps_slo;
+}
+
+export function isDisaggregated(cell: Cell): boolean {
+  return cell.fleet.decodeEndpoints > 0;
+}
+
+/** A run of a cell at a share of its knee. */
+export function specOf(cell: Cell, arm: string, share: number, seed: number): RunSpec {
+  const ratePerS = Number((cell.kneePerS * share).toPrecision(3));
+  return specAt(cell, arm, { ratePerS }, seed);
+}
+
+export function specAt(cell: Cell, arm: string, load: LoadPlan, seed: number): RunSpec {
+  const { name, trace, fleet } = cell;
   return { cell: name, trace, half: "odd", fleet, load, minutes: MINUTES, seed, arm };
+}
+
+/** A comparison beside the grid: one load, few arms, one seed. */
+export interface SideCell {
+  cell: Cell;
+  load: LoadPlan;
+  arms: readonly string[];
+}
+
+function side(name: string, title: string, trace: string, gbps: number): Cell {
+  return { name, title, trace, fleet: fleetOf(ENDPOINTS, 0, TIGHT, gbps), kneePerS: 0 };
+}
+
+/** A population instead of arrivals; agents and people; short prompts around the 2,048 tokens of Agentix. */
+export const SIDE_CELLS: readonly SideCell[] = [
+  {
+    cell: side("closed", "100 agents at any time, no tier", "coding-agent", 0),
+    load: { sessions: 100 },
+    arms: [OURS, "linear:0.7", "cache-first", "lmetric"],
+  },
+  {
+    cell: side("mixed", "agents and chat in turn, tier of 40 GB/s", "coding-agent+sharegpt", 40),
+    load: { ratePerS: 1.2 },
+    arms: [OURS, "least-request", "lmetric", "linear:0.7"],
+  },
+  {
+    cell: side("airline", "airline conversations, no tier", "airline", 0),
+    load: { ratePerS: 20 },
+    arms: [OURS, "agentix", "round-robin"],
+  },
+];
+
+/** Bandwidths of the tier among which the smallest sufficient one is looked for, at one load and with small caches. */
+export const TIERS_GBPS: readonly number[] = [0, 2.5, 10, 40, UNLIMITED_GBPS];
+const TIER_RATE_PER_S = 0.62;
+
+export function tierSpec(gbps: number): RunSpec {
+  const title = tierTitle(gbps);
+  const fleet = fleetOf(ENDPOINTS, 0, TIGHT, gbps);
+  const cell: Cell = { name: `tier ${gbps}`, title, trace: "coding-agent", fleet, kneePerS: 0 };
+  return specAt(cell, OURS, { ratePerS: TIER_RATE_PER_S }, SEEDS[0]!);
 }

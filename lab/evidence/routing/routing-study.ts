@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The study of routing policies.
-import type { Findings, Results, RunSpec, Size, Study } from "../study.ts";
-import { CELLS, specOf } from "./regimes.ts";
+// The study of routing policies: is the default best or equal everywhere, and what do the papers' gains come to?
+import type { Findings, Results, Size, Study } from "../study.ts";
+import { routingFigures } from "./analysis.ts";
+import { routingPanels } from "./panels.ts";
+import { mostRoutingRuns, routingRuns } from "./runs.ts";
+import { contestTable, detailTable, gainTable, peakTable } from "./tables.ts";
+import { routingText } from "./text.ts";
 
 export const routingStudy: Study = {
   name: "routing",
   title: "Routing policies",
   secondsPerRun: 3,
-  mostRuns: () => 2,
-  runs(): RunSpec[] {
-    return CELLS.flatMap((cell) => ["priced", "linear"].map((arm) => specOf(cell, arm, 1, 1)));
-  },
+  mostRuns: mostRoutingRuns,
+  runs: routingRuns,
   findings(size: Size, done: Results): Findings {
-    const specs = routingStudy.runs(size, done);
-    const rows = specs.map((spec) => [spec.arm, String(done.get(spec)?.tps_slo)]);
-    const table = { title: "Tokens", head: ["arm", "tokens/s"], rows };
-    return { markdown: "", panels: [], tables: [table], figures: {} };
+    const figures = routingFigures(size, done);
+    return {
+      markdown: routingText(size, figures),
+      panels: routingPanels(figures),
+      tables: [
+        peakTable(figures),
+        contestTable(figures),
+        gainTable(figures),
+        detailTable("Every arm at the knee", figures.details),
+      ],
+      figures,
+    };
   },
 };
