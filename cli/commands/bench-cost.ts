@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bench:cost command.
+import { type AdmissionCost, benchAdmission } from "../../lab/bench/admission-cost.ts";
 import { benchCost, type CostReport } from "../../lab/bench/cost.ts";
 import { printCost } from "../../lab/bench/cost-text.ts";
 import { benchFlatness, type FlatRow } from "../../lab/bench/host-flatness.ts";
@@ -14,6 +15,7 @@ export interface BenchCostOptions {
 }
 
 export interface FullCostReport extends CostReport {
+  admission: AdmissionCost;
   flat: FlatRow[];
   reader: SpeedRow[];
 }
@@ -27,11 +29,13 @@ export async function benchCostCommand(options: BenchCostOptions): Promise<void>
   requireWritable("json", options.json);
   const progress = (line: string): void => void process.stderr.write(`${line} ...\n`);
   const cost = await benchCost({ ...(options.quick ? QUICK : {}), progress });
+  progress("admission");
+  const admission = await benchAdmission();
   progress("many streams, sessions, turns and endpoints");
   const flat = benchFlatness(await buildFilter());
   progress("the request reader");
   const reader = await benchReader();
-  const report: FullCostReport = { ...cost, flat, reader };
+  const report: FullCostReport = { ...cost, admission, flat, reader };
   if (options.json !== undefined) writeJson("json", options.json, report);
-  console.log(printCost(cost, flat, reader));
+  console.log(printCost(cost, admission, flat, reader));
 }

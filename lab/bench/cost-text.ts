@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report of bench:cost as tables.
 import Table from "cli-table3";
+import type { AdmissionCost } from "./admission-cost.ts";
 import type { CostReport } from "./cost.ts";
 import type { FlatRow } from "./host-flatness.ts";
 import type { SpeedRow } from "./reader-speed.ts";
@@ -52,6 +53,10 @@ function fitText({ fit, worst_extra_us, us_per_sse_chunk }: CostReport): string 
   ].join("\n");
 }
 
+function admissionText({ us_per_request, spread_us }: AdmissionCost): string {
+  return `admission, over the same filter without it: ${us_per_request} us a request (lowest - median ${range(spread_us)})`;
+}
+
 function flatTable(rows: FlatRow[]): string {
   return tableOf(
     "A follow-up in the virtual Envoy: host calls, and CPU time of filter and virtual Envoy, microseconds",
@@ -69,7 +74,13 @@ function readerTable(rows: SpeedRow[]): string {
 }
 
 /** Everything that was measured, for people. */
-export function printCost(cost: CostReport, flat: FlatRow[], reader: SpeedRow[]): string {
-  const parts = [rowsTable(cost), stepsTable(cost), fitText(cost), flatTable(flat)];
+export function printCost(
+  cost: CostReport,
+  admission: AdmissionCost,
+  flat: FlatRow[],
+  reader: SpeedRow[],
+): string {
+  const texts = [fitText(cost), admissionText(admission)];
+  const parts = [rowsTable(cost), stepsTable(cost), texts.join("\n"), flatTable(flat)];
   return [...parts, readerTable(reader)].join("\n\n");
 }

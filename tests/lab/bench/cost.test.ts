@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { buildFilter } from "../../../cli/build.ts";
+import { benchAdmission } from "../../../lab/bench/admission-cost.ts";
 import { benchCost, type CostReport } from "../../../lab/bench/cost.ts";
 import { printCost } from "../../../lab/bench/cost-text.ts";
 import { benchFlatness } from "../../../lab/bench/host-flatness.ts";
@@ -82,12 +83,19 @@ describe("The yardsticks of the bench", () => {
     assert.deepEqual(spreadOf([5, 1, 3, 2, 4]), { lowest: 1, quartile: 2, median: 3 });
   });
 
+  it("measures admission beside the filter without it", async () => {
+    const { us_per_request, spread_us } = await benchAdmission({ rounds: 2, copies: 2 });
+    for (const us of [us_per_request, ...spread_us]) assert.ok(Number.isFinite(us));
+  });
+
   it("reads every dialect and the hardest texts", async () => {
     const speeds = await benchReader({ bytes: 100_000, rounds: 3 });
     assert.equal(speeds.length, 7);
     for (const row of speeds) assert.ok(row.gb_per_s > 0 && row.body_bytes >= 60_000, row.body);
     const fit = { fixed_us: 1, us_per_mib: 2, scan_gb_per_s: 3 };
+    const admission = { us_per_request: 6, spread_us: [5, 7] as [number, number] };
     const empty = { rows: [], fit, steps: [], worst_extra_us: 4, us_per_sse_chunk: 5 };
-    assert.match(printCost(empty, [], speeds), /escape-dense code/);
+    assert.match(printCost(empty, admission, [], speeds), /6 us a request \(lowest - median 5 - 7\)/);
+    assert.match(printCost(empty, admission, [], speeds), /escape-dense code/);
   });
 });
