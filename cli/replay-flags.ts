@@ -36,6 +36,8 @@ export interface ReplayFlags {
   gateways?: string;
   seeds?: string;
   seed?: string;
+  /** File for what the filter records of each request. */
+  records?: string;
   json?: string;
   html?: string;
 }
@@ -191,6 +193,10 @@ export function addReplayFlags(command: Command): Command {
   add(command, "seeds", "<n>", "repeat with this many seeds and report the means");
   add(command, "seed", "<n>", "seed of everything random");
   return command
+    .option(
+      "--records <file>",
+      "write the filter's records of one policy and one seed; it observes Envoy's own balancers",
+    )
     .option("--json <file>", "write configuration and all measures to a file")
     .option("--html <file>", "write a page with charts");
 }

@@ -3,8 +3,9 @@
 import type { Disturbance, Driver, FleetPlan } from "../../lab/replay/drivers/driver.ts";
 import { joinArm, splitArm } from "../../lab/replay/admission/arms.ts";
 import { EnvoyDriver } from "../../lab/replay/drivers/envoy/envoy-driver.ts";
-import { envoyArm } from "../../lab/replay/drivers/envoy/arms.ts";
+import { envoyArm, observedArm } from "../../lab/replay/drivers/envoy/arms.ts";
 import {
+  FILTER_POLICIES,
   requireVirtualArm,
   VirtualDriver,
 } from "../../lab/replay/drivers/virtual/virtual-driver.ts";
@@ -34,6 +35,8 @@ import { disturbanceOf, fleetOf, holdingOf, oneOf } from "../replay-setting.ts";
 import { replayAttached } from "./replay-attached.ts";
 
 const DEFAULT_SESSIONS = "100";
+/** The filter itself, and the balancers that it observes; a hash needs a session id that its bodies do not have. */
+const RECORDED_POLICIES = [...FILTER_POLICIES, "least-request", "p2c", "round-robin"];
 
 function loadOf(options: ReplayOptions): LoadPlan {
   if (options.rate === undefined) {
@@ -51,15 +54,36 @@ function sourceOf(options: ReplayOptions, seed: number): SessionSource {
   return workloadNamed(options.trace, { seed, tokenScale, starts });
 }
 
-async function driverOf(name: "envoy" | "virtual", options: ReplayOptions): Promise<Driver> {
+async function driverOf(
+  name: "envoy" | "virtual",
+  options: ReplayOptions,
+  recorded?: (record: string) => void,
+): Promise<Driver> {
   const speedup = number("speedup", options.speedup, 0.01);
   const bytesPerToken = number("bytes-per-token", options.bytesPerToken, 0.05);
   const gateways = wholeNumber("gateways", options.gateways, 1, 64);
   const wasm = await buildFilter();
   const admission = holdingOf(options);
-  if (name === "envoy") return new EnvoyDriver({ speedup, admission });
+  if (name === "envoy") return new EnvoyDriver({ speedup, admission, recorded });
   const configuration = { admission };
-  return new VirtualDriver({ wasm, bytesPerToken, workers: 2, gateways, configuration });
+  const setting = { workers: 2, gateways, configuration, recorded };
+  return new VirtualDriver({ wasm, bytesPerToken, ...setting });
+}
+
+/** Records tell of one run, of an arm that the filter can stand beside. */
+function requireRecordable(
+  driver: string,
+  arms: readonly string[],
+  seeds: readonly number[],
+): void {
+  const [arm = ""] = arms;
+  if (arms.length > 1 || seeds.length > 1) {
+    throw new Failure("--records: give one policy and one seed");
+  }
+  if (driver === "envoy") observedArm(arm);
+  else if (!RECORDED_POLICIES.includes(splitArm(arm).policy)) {
+    throw new Failure(`--records: allowed policies are ${RECORDED_POLICIES.join(", ")}`);
+  }
 }
 
 function say(message: string): void {
@@ -173,8 +197,7 @@ function armsOf(options: ReplayOptions, driver: "envoy" | "virtual", kvTokens: n
 /** Everything that can be wrong about the flags is said before anything runs. */
 export async function replay(flags: ReplayFlags): Promise<void> {
   const options = withDefaults(flags);
-  requireWritable("json", options.json);
-  requireWritable("html", options.html);
+  for (const flag of ["json", "html", "records"] as const) requireWritable(flag, options[flag]);
   if (options.url !== undefined) return replayAttached({ ...options, url: options.url });
   const driverName = oneOf("driver", options.driver, ["envoy", "virtual"] as const);
   const firstSeed = wholeNumber("seed", options.seed, 0);
@@ -183,11 +206,15 @@ export async function replay(flags: ReplayFlags): Promise<void> {
   const minutes = number("minutes", options.minutes, 0.01);
   const fleet = fleetOf(options, driverName);
   const arms = armsOf(options, driverName, fleet.kvTokens);
+  if (options.records !== undefined) requireRecordable(driverName, arms, seeds);
   const disturbance = disturbanceOf(options, fleet.endpoints);
   const load = loadOf(options);
   const source = sourceOf(options, firstSeed);
   for (const note of source.notes) say(note);
-  const driver = await driverOf(driverName, options);
+  const records: string[] = [];
+  const recorded = (record: string): unknown => records.push(record);
+  const keeps = options.records !== undefined;
+  const driver = await driverOf(driverName, options, keeps ? recorded : undefined);
   const stop = interruption().signal;
   const setup = { driver, fleet, load, minutes, disturbance, stop };
   const reports = await playAll(arms, seeds, options, setup).finally(() => driver.close?.());
@@ -208,6 +235,9 @@ export async function replay(flags: ReplayFlags): Promise<void> {
   console.log(renderTable(`${source.name}, ${fleet.endpoints} endpoints`, reports));
   for (const note of notes) console.log(note);
   const report: Report = { config: snakeCase(config), notes, arms: reports };
+  if (options.records !== undefined) {
+    writeOutput("records", options.records, records.map((record) => `${record}\n`).join(""));
+  }
   if (options.json !== undefined) writeJson("json", options.json, report);
   if (options.html !== undefined) writeOutput("html", options.html, await renderHtml(report));
 }

@@ -55,6 +55,25 @@ describe("the replay command", () => {
     assert.doesNotMatch(page, /<(script|link)[^>]+(src|href)=/);
   });
 
+  it("writes what the filter records of one run, beside a balancer of Envoy's as well", async () => {
+    for (const policies of ["sticky", "round-robin"]) {
+      const records = join(folder, `${policies}.jsonl`);
+      await replay({ ...OPTIONS, seeds: "1", policies, records });
+      const lines = readFileSync(records, "utf8").trimEnd().split("\n");
+      const pinned = lines.filter((line) => line.includes('"pinned":true'));
+      assert.equal(pinned.length > 0, policies === "sticky");
+      for (const line of lines) assert.ok("boundaries" in (JSON.parse(line) as object), line);
+    }
+    await refuses([
+      [{ records: "a", policies: "sticky,p2c" }, /--records: give one policy and one seed/],
+      [{ records: "a", policies: "session-hash" }, /--records: allowed policies are priced/],
+      [
+        { records: "a", policies: "sticky", driver: "envoy" },
+        /policy sticky: a real Envoy is observed with least-request/,
+      ],
+    ]);
+  });
+
   it("names what is wrong and what is allowed", async () => {
     await refuses([
       [{ policies: "fast" }, /policy fast: allowed in virtual time are priced/],

@@ -55,3 +55,12 @@ export function envoyArm(arm: string, kvTokens: number, holding: object = {}): E
   };
   return { bootstrap: "pin", configuration, sendsSessionId: false };
 }
+
+/**
+ * The same arm with the filter beside it in observe mode, as observe.yaml has it.
+ * @throws Failure for a balancer that this bootstrap file does not have
+ */
+export function observedArm(name: string): EnvoyArm {
+  if (name === "least-request") return { bootstrap: "observe", sendsSessionId: false };
+  throw new Failure(`policy ${name}: a real Envoy is observed with least-request`);
+}

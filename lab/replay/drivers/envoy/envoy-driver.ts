@@ -4,7 +4,7 @@ import { type RunningEnvoy, startEnvoy } from "../../../../envoy/launcher.ts";
 import type { ArmRun } from "../../measures/record.ts";
 import type { Driver, ReplayPlan, Watcher } from "../driver.ts";
 import { ArmReplay } from "./arm-replay.ts";
-import { envoyArm } from "./arms.ts";
+import { envoyArm, observedArm } from "./arms.ts";
 import { MockFleet } from "./mock-fleet.ts";
 import { PatientClock } from "./patient-clock.ts";
 
@@ -15,6 +15,16 @@ export interface EnvoyDriverOptions {
   patienceMs?: number;
   /** How admission holds, as the filter's configuration says it, for arms that have it. */
   admission?: object;
+  /** Gets the filter's records, which stand in the access log once the arm is over; times are simulated ones. */
+  recorded?: (record: string) => void;
+}
+
+/** The times of a record, which Envoy's clock has told, as the agents see them. */
+function inSimulatedTime(line: string, speedup: number): string {
+  return line.replace(
+    /"(time_ms|duration_ms|ttft_ms)":(\d+)/g,
+    (_, name: string, ms: string) => `"${name}":${Math.round(Number(ms) * speedup)}`,
+  );
 }
 
 export class EnvoyDriver implements Driver {
@@ -34,11 +44,9 @@ export class EnvoyDriver implements Driver {
   }
 
   async run(arm: string, plan: ReplayPlan, watcher: Watcher, signal: AbortSignal): Promise<ArmRun> {
-    const { bootstrap, balancing, configuration, sendsSessionId } = envoyArm(
-      arm,
-      plan.fleet.kvTokens,
-      this.options.admission,
-    );
+    const { admission, recorded, speedup } = this.options;
+    const { bootstrap, balancing, configuration, sendsSessionId } =
+      recorded === undefined ? envoyArm(arm, plan.fleet.kvTokens, admission) : observedArm(arm);
     const pace = { ...this.options, realMs: () => this.clock.nowMs() };
     const fleet = await MockFleet.start(plan.fleet, pace);
     let envoy: RunningEnvoy | null = null;
@@ -50,6 +58,10 @@ export class EnvoyDriver implements Driver {
     } finally {
       await envoy?.stop();
       await fleet.close();
+      if (recorded !== undefined) {
+        const lines = (envoy?.log() ?? "").split("\n").filter((line) => line.startsWith("{"));
+        for (const line of lines) recorded(inSimulatedTime(line, speedup));
+      }
     }
   }
 }
