@@ -32,7 +32,7 @@ export function readOptions(start: usize, size: i32, options: Options): string {
   memory.copy(text, start, size);
 
   const sink = new OptionsSink(options);
-  const scanner = new Scanner(sink);
+  const scanner = new Scanner<OptionsSink>(sink);
   scanner.keepKeys = true;
   let progress = scanner.feed(text, size);
   if (progress != Progress.Malformed) progress = scanner.finish();

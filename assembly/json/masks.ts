@@ -86,6 +86,14 @@ export function plainLength(bytes: v128): i32 {
   return <i32>ctz<u32>((<u32>i8x16.bitmask(special)) | 0x10000);
 }
 
+/** Backslashes and control characters of one vector, one bit each. */
+// @ts-ignore: decorator
+@inline
+export function specialMask(bytes: v128): u32 {
+  const backslashes = i8x16.eq(bytes, v128.load(BACKSLASHES));
+  return i8x16.bitmask(v128.or(backslashes, i8x16.le_u(bytes, v128.load(LAST_CONTROLS))));
+}
+
 /** Bytes of characters outside ASCII. */
 // @ts-ignore: decorator
 @inline

@@ -2,21 +2,19 @@
 // Texts that end soon after they begin, within a vector or a block: most do, and they need no state.
 import { emptyBlocks, finishBlocks } from "../hash/block";
 import { absorbLast, firstBytes, SHORT_TEXT_BYTES, shortText } from "../hash/text";
-import { QUOTE } from "./bytes";
 import {
   allPrintable,
   backslashMask,
   controlMask,
   escapedMask,
-  plainLength,
   plainLetterMask,
   quoteMask,
+  quotesOf,
+  specialMask,
   wideFirstMask,
   wideMask,
 } from "./masks";
 import { Token } from "./sink";
-
-const VECTOR_BYTES: i32 = 16;
 
 /** Words seen lately and their hashes: bodies say the same few dozen over and over. One row each, of 32 bytes. */
 const WORD_ROWS_LOG: i32 = 7;
@@ -54,9 +52,12 @@ function hashWord(word: v128, size: i32): u64 {
 @inline
 export function readWord(p: usize, end: usize, token: Token): usize {
   const bytes = v128.load(p);
-  const size = plainLength(bytes);
+  // The next token waits for the place of the quote, so nothing else is asked on the way to it.
+  const quotes = <u32>i8x16.bitmask(quotesOf(bytes));
+  if (quotes == 0) return 0;
+  const size = <i32>ctz(quotes);
   const close = p + <usize>size;
-  if (size == VECTOR_BYTES || close >= end || <i32>load<u8>(close) != QUOTE) return 0;
+  if (close >= end || (specialMask(bytes) & (quotes - 1) & ~quotes) != 0) return 0;
   const word = v128.and(bytes, firstBytes(size));
   token.hash = hashWord(word, size);
   token.bytes = size;

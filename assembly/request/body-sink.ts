@@ -29,6 +29,8 @@ const KEY_TEXT = hashName("text");
 const ROLE_USER = hashName("user");
 const SERVER = hashName("server");
 
+
+@final
 export class BodySink extends BodyState {
   begin(kind: Container, token: Token): void {
     const place = this.frames.top.child;

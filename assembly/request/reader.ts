@@ -16,14 +16,14 @@ export class RequestReader {
   reading: Reading = Reading.Open;
 
   private readonly sink: BodySink;
-  private readonly scanner: Scanner;
+  private readonly scanner: Scanner<BodySink>;
   private tenant: u64 = 0;
   private path: PathKind = PathKind.Unknown;
 
   constructor() {
     const sink = new BodySink();
     this.sink = sink;
-    this.scanner = new Scanner(sink);
+    this.scanner = new Scanner<BodySink>(sink);
   }
 
   /**

@@ -14,12 +14,12 @@ export class AnswerScanner {
   /** The next one in the stock. */
   next: AnswerScanner | null = null;
   private readonly sink: AnswerSink;
-  private readonly scanner: Scanner;
+  private readonly scanner: Scanner<AnswerSink>;
 
   constructor() {
     const sink = new AnswerSink();
     this.sink = sink;
-    this.scanner = new Scanner(sink);
+    this.scanner = new Scanner<AnswerSink>(sink);
   }
 
   begin(outcome: Outcome): void {

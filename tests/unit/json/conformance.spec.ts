@@ -5,7 +5,7 @@ import { Scanner } from "../../../assembly/json/scanner";
 import { bytesOf } from "../window";
 import { Recorder, scanBytes } from "./recorder";
 
-const scanner = new Scanner(new Recorder());
+const scanner = new Scanner<Recorder>(new Recorder());
 
 function progressOf(text: string, chunk: i32): Progress {
   return scanBytes(scanner, bytesOf(text), chunk);

@@ -60,7 +60,7 @@ function describe(token: Token): string {
 }
 
 /** Feeds a document in chunks of one size (0 = all at once) and returns what finishing says. */
-export function scanBytes(scanner: Scanner, document: Uint8Array, chunk: i32): Progress {
+export function scanBytes(scanner: Scanner<Recorder>, document: Uint8Array, chunk: i32): Progress {
   scanner.reset();
   const size = chunk > 0 ? chunk : document.length;
   for (let from = 0; from < document.length; from += size) {
@@ -78,7 +78,7 @@ export function record(text: string, chunk: i32, wantTexts: bool = false): strin
 export function recordBytes(document: Uint8Array, chunk: i32, wantTexts: bool = false): string {
   const recorder = new Recorder();
   recorder.wantTexts = wantTexts;
-  const progress = scanBytes(new Scanner(recorder), document, chunk);
+  const progress = scanBytes(new Scanner<Recorder>(recorder), document, chunk);
   recorder.lines.push("= " + progress.toString());
   return recorder.lines.join("\n");
 }

@@ -9,7 +9,7 @@ import { record, Recorder, recordBytes, scanBytes } from "./recorder";
 const CHUNKS: i32[] = [1, 2, 3, 5, 7, 13, 16, 63, 64, 65, 127, 128, 1000];
 
 function progressOf(text: string): Progress {
-  return scanBytes(new Scanner(new Recorder()), bytesOf(text), 0);
+  return scanBytes(new Scanner<Recorder>(new Recorder()), bytesOf(text), 0);
 }
 
 function expectSameAtEveryCut(text: string): void {
@@ -22,7 +22,7 @@ function expectSameAtEveryCut(text: string): void {
 function lastText(document: string): string {
   const recorder = new Recorder();
   recorder.wantTexts = true;
-  scanBytes(new Scanner(recorder), bytesOf(document), 0);
+  scanBytes(new Scanner<Recorder>(recorder), bytesOf(document), 0);
   return recorder.lines[recorder.lines.length - 1];
 }
 
@@ -30,7 +30,7 @@ function lastText(document: string): string {
 function pieces(document: string, chunk: i32): string {
   const recorder = new Recorder();
   recorder.wantPieces = true;
-  scanBytes(new Scanner(recorder), bytesOf(document), chunk);
+  scanBytes(new Scanner<Recorder>(recorder), bytesOf(document), chunk);
   const lines: string[] = [];
   for (let i = 0; i < recorder.lines.length; i++) {
     const line = recorder.lines[i];
@@ -209,7 +209,7 @@ describe("the grammar", () => {
     for (let i = 0; i < bad.length; i++) {
       expect(progressOf(bad[i])).toBe(Progress.Malformed, bad[i]);
       for (let chunk = 1; chunk < 4; chunk++) {
-        const progress = scanBytes(new Scanner(new Recorder()), bytesOf(bad[i]), chunk);
+        const progress = scanBytes(new Scanner<Recorder>(new Recorder()), bytesOf(bad[i]), chunk);
         expect(progress).toBe(Progress.Malformed, bad[i]);
       }
     }
@@ -250,7 +250,7 @@ describe("the grammar", () => {
   it("takes a byte order mark in front and nowhere else", () => {
     const document = bytesOf("\ufeff{}");
     for (let chunk = 0; chunk < 4; chunk++) {
-      expect(scanBytes(new Scanner(new Recorder()), document, chunk)).toBe(Progress.Done);
+      expect(scanBytes(new Scanner<Recorder>(new Recorder()), document, chunk)).toBe(Progress.Done);
     }
     expect(progressOf(" \ufeff{}")).toBe(Progress.Malformed);
     expect(progressOf("\ufeff\ufeff{}")).toBe(Progress.Malformed);

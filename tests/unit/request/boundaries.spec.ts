@@ -15,7 +15,7 @@ function converse(runs: i32): Request {
     conversation.addClientItem(run * 2 + 1);
   }
   const request = new Request();
-  conversation.answer(request, false);
+  conversation.answer(request, false, false);
   return request;
 }
 
