@@ -136,7 +136,9 @@ export class Admitter {
     this.gaugedMs = nowMs;
     for (let slot = 0; slot < this.admission.endpoints.end; slot++) {
       const generation = this.fleet.generationOf(slot);
-      if (generation != 0) this.admission.noteEndpoint(slot, <u32>generation);
+      if (generation == 0) continue;
+      this.admission.noteEndpoint(slot, <u32>generation);
+      this.admission.noteInFlight(slot, this.fleet.inFlightOf(slot, nowMs));
     }
     this.gauges.publish(this.admission);
   }

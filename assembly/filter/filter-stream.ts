@@ -155,10 +155,7 @@ export class FilterStream {
     this.started = false;
     if (this.reader !== null && !this.decided) this.outcome = Outcome.Aborted;
     this.dropReader();
-    if (this.waiting) {
-      this.waiting = false;
-      this.root.meters.noteHeld(-1, 0);
-    }
+    this.waiting = false;
     if (this.decided) this.closeBooks();
     if (this.root.records) this.writeRecord();
     this.root.meters.countOutcome(this.outcome);
@@ -206,7 +203,7 @@ export class FilterStream {
     if (admitter !== null) admitter.leave(turnaround);
     const here = this.root.deciding === this; // It found room as it came: its own callback lets it go.
     if (!here && !selectContext(this.contextId)) return;
-    if (!here) this.root.meters.noteHeld(-1, nowMs - turnaround.call.heldMs);
+    if (!here) this.root.meters.sampleHold(nowMs - turnaround.call.heldMs);
     turnaround.sentNs = nowNs();
     this.router.decideAdmitted(turnaround, !here, nowMs);
     if (!here) continueRequest();
@@ -290,7 +287,6 @@ export class FilterStream {
     root.letGo(this.turnaround, nowMs); // There may be room.
     root.deciding = null;
     if (!this.waiting) return;
-    root.meters.noteHeld(1, 0);
     root.meters.count(Counter.AdmissionHeld);
   }
 

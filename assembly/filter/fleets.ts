@@ -19,6 +19,8 @@ const CLUSTER_NAME = propertyPath("xds.cluster_name");
 
 /** Endpoints come and go within seconds; asking for their number takes 0.8 us. */
 const COUNT_MS: u64 = 20;
+/** The gauge of held requests is this old at most. */
+const HELD_MS: u64 = 200;
 
 /** One cluster as this VM knows it. */
 @final
@@ -54,6 +56,7 @@ export class Fleets {
   /** The prefill endpoints of a disaggregated fleet; null where there are none. */
   prefill: RoutedCluster | null = null;
   private readonly listed: ClusterList;
+  private shownMs: u64 = 0;
   private readonly prefillAddresses: ArrayBuffer[] = [];
 
   constructor(
@@ -106,6 +109,18 @@ export class Fleets {
       const admitter = cluster.admitter;
       if (admitter !== null) admitter.tick(nowMs);
     }
+    if (this.options.admissionEnabled && isDue(this.shownMs, HELD_MS, nowMs)) this.showHeld(nowMs);
+  }
+
+  /** What waits in all workers is told by whoever lives, so that nothing of a trapped one stays. */
+  private showHeld(nowMs: u64): void {
+    this.shownMs = nowMs;
+    let held: u64 = 0;
+    for (let i = 0; i < this.clusters.length; i++) {
+      const admitter = this.clusters[i].admitter;
+      if (admitter !== null) held += admitter.admission.heldEverywhere(nowMs);
+    }
+    this.meters.showHeld(held);
   }
 
   /** Given endpoints need not serve first; each costs a comparison once it is known. */

@@ -116,6 +116,12 @@ export class Fleet {
     this.shares.give(nowMs);
   }
 
+  /** Requests in flight to an endpoint, of all workers. */
+  inFlightOf(slot: i32, nowMs: u64): i32 {
+    this.gauges.look(slot, RECENT_LOAD_MS, nowMs);
+    return <i32>this.gauges.seen(GaugeKind.InFlight, slot);
+  }
+
   /** The first byte came back: nothing of this request waits for prefill any more. */
   firstByte(flight: InFlight): void {
     if (flight.slot == NO_SLOT) return;

@@ -131,10 +131,14 @@ export class Meters {
     }
   }
 
-  /** One more request waits for admission, or one fewer; `waitedMs` of one that goes on. */
-  noteHeld(change: i32, waitedMs: u64): void {
-    this.sink.add(this.held, change);
-    if (waitedMs > 0) this.sink.sample(this.holdMs, waitedMs);
+  /** So many requests wait for admission in all workers. */
+  showHeld(count: u64): void {
+    this.sink.sample(this.held, count);
+  }
+
+  /** A request went on after admission had made it wait. */
+  sampleHold(waitedMs: u64): void {
+    this.sink.sample(this.holdMs, waitedMs);
   }
 
   sampleTurn(turn: i32): void {

@@ -21,6 +21,8 @@ import { Residency } from "./residency";
 const WARM_SHARE: f64 = 0.5;
 const MAX_REFILL_TOKENS: f64 = 4_000_000;
 const TICK_MS: u64 = 500;
+/** Looks are half a second apart; gauges are right again three seconds after a worker was lost. */
+const LOST_LOOKS: u8 = 20;
 
 export enum Verdict {
   /** Goes on now, where the routing policy says. Tell its endpoint with `send`. */
@@ -42,6 +44,8 @@ export class Admission {
   /** A held request found no endpoint that fits since the last tick. */
   private limited: bool = false;
   private tickedMs: u64 = 0;
+  /** Looks in a row at which an endpoint had fewer requests in flight than its stack. */
+  private readonly excesses: StaticArray<u8> = new StaticArray<u8>(MAX_SLOTS);
 
   /** @param heads the other workers' queues; null where this VM is the only one */
   constructor(
@@ -173,6 +177,30 @@ export class Admission {
     }
   }
 
+  /**
+   * Compares with what Envoy's gauges count: requests that this one counts beyond that were lost with their worker.
+   * One look may fall between two counts: only an excess that stays for `LOST_LOOKS` is taken back.
+   * @param requests in flight to the endpoint, those included that admission does not know
+   */
+  noteInFlight(slot: i32, requests: i32): void {
+    if (!isSlot(slot)) return;
+    const excess = this.endpoints.view(slot).stack.flights - requests;
+    this.excesses[slot] = excess > 0 ? this.excesses[slot] + 1 : 0;
+    if (this.excesses[slot] < LOST_LOOKS) return;
+    this.excesses[slot] = 0;
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      const stack = this.endpoints.edit(slot).stack;
+      stack.cancelOldest(stack.flights - requests);
+      if (this.endpoints.commit(slot)) return;
+    }
+  }
+
+  /** Requests that all workers hold. */
+  heldEverywhere(nowMs: u64): u64 {
+    const heads = this.heads;
+    return heads == null ? <u64>this.held.count : heads.heldNow(nowMs);
+  }
+
   /** Refits capacities, windows and times to live, twice a second at most. Call `release` afterwards. */
   tick(nowMs: u64): void {
     this.endpoints.flush();
@@ -229,7 +257,7 @@ export class Admission {
     if (heads == null) return;
     const head = this.held.first();
     if (head == null) heads.withdraw(nowMs);
-    else heads.publish(this.held.rankOf(head), nowMs);
+    else heads.publish(this.held.rankOf(head), this.held.count, nowMs);
   }
 
   /** Counts a held call at a row and takes it out of the queue; false where it does not fit after all. */

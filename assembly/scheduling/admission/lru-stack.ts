@@ -174,6 +174,20 @@ export class LruStack {
     if (entry != NO_ENTRY) this.cancel(entry);
   }
 
+  /** Requests in flight, of all sessions. */
+  get flights(): i32 {
+    let flights: u32 = 0;
+    for (let i = 0; i < this.count; i++) flights += unchecked(this.words[i]) & FLIGHTS;
+    return <i32>(flights / FLIGHT_UNIT);
+  }
+
+  /** Takes back so many requests, those first whose sessions have been silent for longest. */
+  cancelOldest(requests: i32): void {
+    for (let i = 0; i < this.count && requests > 0; i++) {
+      for (; requests > 0 && this.inFlight(i); requests--) this.cancel(i);
+    }
+  }
+
   /** Takes back the requests that were lost with their worker: nobody will tell of their end. */
   cancelLost(nowMs: u64): void {
     for (let i = 0; i < this.count; i++) {

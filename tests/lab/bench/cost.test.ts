@@ -95,7 +95,10 @@ describe("The yardsticks of the bench", () => {
     const fit = { fixed_us: 1, us_per_mib: 2, scan_gb_per_s: 3 };
     const admission = { us_per_request: 6, spread_us: [5, 7] as [number, number] };
     const empty = { rows: [], fit, steps: [], worst_extra_us: 4, us_per_sse_chunk: 5 };
-    assert.match(printCost(empty, admission, [], speeds), /6 us a request \(lowest - median 5 - 7\)/);
+    assert.match(
+      printCost(empty, admission, [], speeds),
+      /6 us a request \(lowest - median 5 - 7\)/,
+    );
     assert.match(printCost(empty, admission, [], speeds), /escape-dense code/);
   });
 });

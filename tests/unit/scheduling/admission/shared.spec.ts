@@ -172,6 +172,32 @@ describe("workers of one Envoy", () => {
     expect(two.admission.endpoints.view(0).stack.count).toBe(1);
   });
 
+  it("take back what a worker that is gone had in flight, and nothing else", () => {
+    for (let session: u64 = 1; session <= 3; session++) {
+      one.arrive(session, 10_000, START_MS + 10 * session);
+      one.release(START_MS + 10 * session);
+    }
+    const stack = two.admission.endpoints.edit(0).stack;
+    for (let look = 0; look < 19; look++) two.admission.noteInFlight(0, 1);
+    expect(stack.flights).toBe(3);
+    two.admission.noteInFlight(0, 3);
+    for (let look = 0; look < 20; look++) two.admission.noteInFlight(0, 1);
+    expect(stack.flights).toBe(1);
+    expect(stack.inFlight(stack.find(3))).toBe(true);
+  });
+
+  it("count what all of them hold, without those that are gone", () => {
+    one.arrive(1, 900_000, START_MS);
+    one.release(START_MS);
+    for (let session: u64 = 2; session <= 4; session++) one.arrive(session, 500_000, START_MS);
+    two.arrive(5, 500_000, START_MS);
+    one.admission.tick(START_MS + 50);
+    two.admission.tick(START_MS + 50);
+    expect(two.admission.heldEverywhere(START_MS + 60)).toBe(4);
+    two.admission.tick(START_MS + 2_000);
+    expect(two.admission.heldEverywhere(START_MS + 2_000)).toBe(1);
+  });
+
   it("begin anew on values that are none of theirs", () => {
     const first = one.arrive(1, 600_000, START_MS);
     one.release(START_MS);
