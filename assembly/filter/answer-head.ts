@@ -3,7 +3,14 @@
 import { HeaderCursor, removeHeader } from "../host/headers";
 import { HeaderMapType } from "../host/status";
 import { AnswerKind, answerKindOf } from "../response/answer-kind";
-import { CONTENT_ENCODING, CONTENT_TYPE, OWN_PREFIX, SERVICE_TIME, STATUS } from "./header-names";
+import {
+  CONTENT_ENCODING,
+  CONTENT_TYPE,
+  ENDPOINT_HEADER,
+  OWN_PREFIX,
+  SERVICE_TIME,
+  STATUS,
+} from "./header-names";
 import { parseNumber } from "./request-head";
 
 /** Reused for each response: filled in proxy_on_response_headers and read there only. */
@@ -13,6 +20,8 @@ export class AnswerHead {
   kind: AnswerKind = AnswerKind.Unknown;
   /** Envoy timed an upstream: the answer is no local reply. Operators can switch the header off. */
   isTimed: bool = false;
+  /** stateful_session says which endpoint answered: not the pinned one, or none was pinned. */
+  namesEndpoint: bool = false;
   private typeAddress: usize = 0;
   private typeSize: u32 = 0;
   private encodingAddress: usize = 0;
@@ -29,6 +38,7 @@ export class AnswerHead {
   read(headers: HeaderCursor, strip: bool): void {
     this.status = 0;
     this.isTimed = false;
+    this.namesEndpoint = false;
     this.typeSize = 0;
     this.encodingSize = 0;
     this.kind = AnswerKind.Unknown;
@@ -46,6 +56,7 @@ export class AnswerHead {
     const address = header.nameAddress;
     const size = header.nameSize;
     if (OWN_PREFIX.begins(address, size)) {
+      this.namesEndpoint = this.namesEndpoint || ENDPOINT_HEADER.equals(address, size);
       if (strip) removeHeader(HeaderMapType.Response, address, size);
     } else if (STATUS.equals(address, size)) {
       this.status = parseNumber(header.valueAddress, header.valueSize);

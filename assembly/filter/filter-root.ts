@@ -46,6 +46,9 @@ const CONFIGURATION_BYTES: u32 = 16 * 1024;
 /** The reader needs this many usable bytes around a window of body bytes. */
 const WINDOW_MARGIN: u32 = 128;
 
+/** A stall is measured well enough with a clock that ticks that often in it. */
+const FINE_TICKS: i32 = 8;
+
 /** Most readers and streams that are kept for the next request; more open streams simply allocate. */
 const POOL_SIZE: i32 = 256;
 
@@ -70,6 +73,8 @@ export class FilterRoot {
   /** The stream whose own callback asks for room; others are let go from outside theirs. */
   deciding: FilterStream | null = null;
 
+  /** Wall clock when it was last asked, ms: at most a tick ago. */
+  recentMs: u64 = 0;
   private isDraining: bool = false;
   private options: Options = new Options();
   private seed: u64 = 0;
@@ -110,6 +115,7 @@ export class FilterRoot {
     this.limits = new ListenerLimits(pluginName(), <u32>options.holdCapBytes);
     this.window = new Landing(<u32>options.bodyWindowBytes, WINDOW_MARGIN);
     this.router = new Router(options, this.store, this.meters, vmId());
+    this.nowMs();
     setTickPeriod(<u32>options.tickMs);
     return true;
   }
@@ -165,6 +171,7 @@ export class FilterRoot {
     } while (head.mayHaveMore && !router.observes && ++rounds < MAX_FORGED_ROUNDS);
     if (!head.isPost) return Outcome.Passed;
     turnaround.path = classifyPath(head.pathAddress, <i32>head.pathSize);
+    turnaround.route = head.routeKey;
     if (!isScanned(turnaround.path)) {
       if (!this.extraPaths.matches(head.pathAddress, <i32>head.pathSize)) return Outcome.Passed;
       turnaround.path = PathKind.Chat; // A hint only: the body has the last word.
@@ -195,7 +202,8 @@ export class FilterRoot {
     head.read(this.headers, !router.observes);
     if (!decided) return AnswerKind.Unknown;
     // A local reply carries the status of Envoy's own making, and after a failed connection even an address.
-    router.noteServed(turnaround, head.isSuccess && (head.isTimed || isViaUpstream()), nowMs);
+    const served = head.isSuccess && (head.isTimed || isViaUpstream());
+    if (served) router.noteServed(turnaround, head.namesEndpoint, nowMs);
     if (router.exposesDecision) router.writeHeaders(HeaderMapType.Response, turnaround);
     return head.kind;
   }
@@ -320,9 +328,24 @@ export class FilterRoot {
     return this.options.record;
   }
 
+  /** Wall clock, ns since the epoch. */
+  nowNs(): u64 {
+    const timeNs = nowNs();
+    this.recentMs = timeNs / NS_PER_MS;
+    return timeNs;
+  }
+
   /** Wall clock, ms since the epoch. */
   nowMs(): u64 {
-    return nowNs() / NS_PER_MS;
+    this.nowNs();
+    return this.recentMs;
+  }
+
+  /** When headers began to be held: to the tick, where ticks are short against `hold_stall_ms`. */
+  holdBeginMs(): u64 {
+    const options = this.options;
+    const isFine = options.tickMs * FINE_TICKS <= options.holdStallMs;
+    return isFine && this.recentMs != 0 ? this.recentMs : this.nowMs();
   }
 }
 

@@ -2,7 +2,7 @@
 // One HTTP exchange: reads the request as it streams by, has it decided, and learns from who served it.
 import { readBuffer } from "../host/bodies";
 import { Action, BufferType } from "../host/status";
-import { continueRequest, NS_PER_MS, nowNs, selectContext } from "../host/streams";
+import { continueRequest, NS_PER_MS, selectContext } from "../host/streams";
 import { Progress } from "../json/progress";
 import { Outcome } from "../metrics/outcome";
 import { Counter } from "../metrics/meters";
@@ -96,7 +96,7 @@ export class FilterStream {
     this.contentLength = root.head.contentLength;
     this.reader = root.takeReader(this.turnaround);
     if (!root.holds) return Action.Continue;
-    this.lastByteMs = root.nowMs();
+    this.lastByteMs = root.holdBeginMs();
     root.held.touch(this);
     return Action.StopIteration;
   }
@@ -132,7 +132,7 @@ export class FilterStream {
 
   onResponseHeaders(ended: bool): void {
     if (!this.started) return;
-    const nowMs = this.root.nowMs();
+    const nowMs = this.root.recentMs;
     const kind = this.root.readAnswerHead(this.turnaround, this.decided, nowMs);
     if (!this.decided) return;
     if (this.reader === null) this.router.learn(this.turnaround, nowMs);
@@ -163,12 +163,14 @@ export class FilterStream {
 
   private writeRecord(): void {
     const answer = this.answer.outcome;
-    writeRecord(this.turnaround, this.outcome, answer, this.root.rules, nowNs());
+    writeRecord(this.turnaround, this.outcome, answer, this.root.rules, this.root.nowNs());
   }
 
   private closeBooks(): void {
-    const timeNs = nowNs();
-    const nowMs = timeNs / NS_PER_MS;
+    // The end matters for what was streamed and for programs; otherwise it is as good as the last tick.
+    const isTimed = this.turnaround.firstTokenNs != 0 || this.router.needsEnd;
+    const timeNs = isTimed ? this.root.nowNs() : this.root.recentMs * NS_PER_MS;
+    const nowMs = this.root.recentMs;
     this.answer.finish();
     this.router.learn(this.turnaround, nowMs); // The answer may have begun before the request ended.
     this.router.teach(this.turnaround, this.answer.outcome, timeNs, nowMs);
@@ -203,8 +205,13 @@ export class FilterStream {
     if (admitter !== null) admitter.leave(turnaround);
     const here = this.root.deciding === this; // It found room as it came: its own callback lets it go.
     if (!here && !selectContext(this.contextId)) return;
+<<<<<<< assembly/filter/filter-stream.ts
+    if (!here) this.root.meters.noteHeld(-1, nowMs - turnaround.call.heldMs);
+    turnaround.sentNs = this.root.nowNs();
+=======
     if (!here) this.root.meters.sampleHold(nowMs - turnaround.call.heldMs);
     turnaround.sentNs = nowNs();
+>>>>>>> .new
     this.router.decideAdmitted(turnaround, !here, nowMs);
     if (!here) continueRequest();
   }
@@ -237,7 +244,7 @@ export class FilterStream {
     }
     const turnaround = this.turnaround;
     if (turnaround.firstTokenNs == 0 && answer.outcome.firstToken) {
-      turnaround.firstTokenNs = nowNs();
+      turnaround.firstTokenNs = this.root.nowNs();
     }
   }
 
@@ -256,9 +263,8 @@ export class FilterStream {
     answerFromHeaders(turnaround.request, turnaround.tenant);
     this.decided = true;
     this.outcome = Outcome.Hinted;
-    const timeNs = nowNs();
-    turnaround.sentNs = timeNs;
-    this.router.decide(turnaround, this.contextId, 0, false, timeNs / NS_PER_MS);
+    turnaround.sentNs = this.root.nowNs();
+    this.router.decide(turnaround, this.contextId, 0, false, this.root.recentMs);
   }
 
   /** Has the request decided. It goes on, or waits for admission, or has been refused. */
@@ -269,9 +275,8 @@ export class FilterStream {
     this.outcome = outcome;
     root.held.remove(this);
     reader.answer(this.turnaround.request);
-    const timeNs = nowNs();
-    const nowMs = timeNs / NS_PER_MS;
-    this.turnaround.sentNs = timeNs;
+    this.turnaround.sentNs = root.nowNs();
+    const nowMs = root.recentMs;
     const bytes = this.seenBytes;
     const verdict = this.router.decide(this.turnaround, this.contextId, bytes, mayHold, nowMs);
     if (verdict == Verdict.Pass) return Action.Continue;

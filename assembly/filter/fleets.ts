@@ -22,6 +22,9 @@ const COUNT_MS: u64 = 20;
 /** The gauge of held requests is this old at most. */
 const HELD_MS: u64 = 200;
 
+/** A route is asked for its cluster that often at least; each time takes 0.9 us. */
+const ASK_MS: u64 = 20;
+
 /** One cluster as this VM knows it. */
 @final
 export class RoutedCluster {
@@ -55,6 +58,8 @@ export class Fleets {
   readonly clusters: RoutedCluster[] = [];
   /** The prefill endpoints of a disaggregated fleet; null where there are none. */
   prefill: RoutedCluster | null = null;
+  private askedRoute: u64 = 0;
+  private askedMs: u64 = 0;
   private readonly listed: ClusterList;
   private shownMs: u64 = 0;
   private readonly prefillAddresses: ArrayBuffer[] = [];
@@ -82,14 +87,21 @@ export class Fleets {
     this.prefill = cluster;
   }
 
-  /** The cluster that the route names now, or null where Envoy does not say. */
-  ofRoute(nowMs: u64): RoutedCluster | null {
+  /**
+   * The cluster that the route names now, or null where Envoy does not say. As long as there is only one, a request
+   * of the same host and path as one that was asked about a moment ago has the same: that saves a look-up.
+   */
+  ofRoute(route: u64, nowMs: u64): RoutedCluster | null {
     const prefill = this.prefill;
     if (prefill !== null) {
       this.enrollGiven(prefill.fleet, nowMs);
       return prefill;
     }
+    const isKnown = this.clusters.length == 1 && route == this.askedRoute;
+    if (isKnown && !isDue(this.askedMs, ASK_MS, nowMs)) return this.clusters[0];
     if (!readProperty(CLUSTER_NAME)) return null;
+    this.askedRoute = route;
+    this.askedMs = nowMs;
     return this.named(propertyAddress(), <i32>propertySize());
   }
 

@@ -14,6 +14,7 @@ export const ENDPOINT_HEADER = new HostText("x-smetric-endpoint");
 
 export const METHOD = new HostText(":method");
 export const PATH = new HostText(":path");
+export const AUTHORITY = new HostText(":authority");
 export const STATUS = new HostText(":status");
 export const CONTENT_LENGTH = new HostText("content-length");
 export const CONTENT_ENCODING = new HostText("content-encoding");

@@ -3,7 +3,10 @@
 import { HeaderCursor, removeHeader } from "../host/headers";
 import { HeaderMapType } from "../host/status";
 import { HostText } from "../host/text";
+import { fold } from "../hash/mix";
+import { hashText } from "../hash/text";
 import {
+  AUTHORITY,
   CONTENT_ENCODING,
   CONTENT_LENGTH,
   IDENTITY,
@@ -32,6 +35,8 @@ export class RequestHead {
   isPost: bool = false;
   pathAddress: usize = 0;
   pathSize: u32 = 0;
+  private authorityAddress: usize = 0;
+  private authoritySize: u32 = 0;
   contentLength: i64 = UNKNOWN_LENGTH;
   /** The body is compressed: its bytes are not JSON. */
   encoded: bool = false;
@@ -46,6 +51,7 @@ export class RequestHead {
     this.isPost = false;
     this.pathAddress = 0;
     this.pathSize = 0;
+    this.authoritySize = 0;
     this.contentLength = UNKNOWN_LENGTH;
     this.encoded = false;
     this.forged = 0;
@@ -72,12 +78,21 @@ export class RequestHead {
     return this.forged == MAX_FORGED;
   }
 
+  /** Hash of host and path: what routes nearly always go by. */
+  get routeKey(): u64 {
+    const host = hashText(this.authorityAddress, <i32>this.authoritySize);
+    return fold(host, hashText(this.pathAddress, <i32>this.pathSize));
+  }
+
   private notePseudo(header: HeaderCursor): void {
     if (METHOD.equals(header.nameAddress, header.nameSize)) {
       this.isPost = POST.equals(header.valueAddress, header.valueSize);
     } else if (PATH.equals(header.nameAddress, header.nameSize)) {
       this.pathAddress = header.valueAddress;
       this.pathSize = header.valueSize;
+    } else if (AUTHORITY.equals(header.nameAddress, header.nameSize)) {
+      this.authorityAddress = header.valueAddress;
+      this.authoritySize = header.valueSize;
     }
   }
 

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a request that was read to a decision that Envoy was told, and from an answer to what is remembered.
-import {
-  propertyAddress,
-  propertyPath,
-  propertySize,
-  readInteger,
-  readProperty,
-} from "../host/properties";
+import { propertyPath, readInteger } from "../host/properties";
 import { HeaderMapType } from "../host/status";
 import { hashText } from "../hash/text";
 import { fold, mix } from "../hash/mix";
@@ -36,12 +30,12 @@ import { writeDecision } from "./decision-headers";
 import { Steering } from "./steering/steering";
 import { isDisaggregated, steeringOf } from "./steering/ways";
 import { Fleets } from "./fleets";
+import { pinnedSlot, PinWitness, slotThatAnswered } from "./pin-witness";
 import { Prioritizer, prioritizerOf } from "./prioritizer";
 import { Teacher } from "./teacher";
 import { Turnaround } from "./turnaround";
 
 const NUM_ENDPOINTS = propertyPath("upstream.num_endpoints");
-const UPSTREAM_ADDRESS = propertyPath("upstream.address");
 
 /** All that a worker needs to decide; one per plugin configuration and VM. */
 @final
@@ -60,6 +54,7 @@ export class Router {
   private readonly heldAnswers: HeldAnswers;
   readonly fleets: Fleets;
   private readonly prioritizer: Prioritizer | null;
+  private readonly witness: PinWitness = new PinWitness();
   /** The chance of the request at hand. */
   private drawn: u64 = 0;
   private chance: u64;
@@ -101,7 +96,7 @@ export class Router {
   /** Decides the request of a stream and tells Envoy; called once, while its headers can still be written. */
   decide(turnaround: Turnaround, ticket: u32, bodyBytes: u32, mayHold: bool, nowMs: u64): Verdict {
     const request = turnaround.request;
-    const cluster = this.fleets.ofRoute(nowMs);
+    const cluster = this.fleets.ofRoute(turnaround.route, nowMs);
     const fleet = cluster !== null ? cluster.fleet : null;
     turnaround.fleet = fleet; // Load counts for what is no conversation, too.
     if (request.turn == 0) {
@@ -217,17 +212,17 @@ export class Router {
   }
 
   /**
-   * Notes who answered.
-   * @param served the upstream itself answered with 2xx: only then does it hold the prompt's KV cache
+   * Notes who answered with 2xx: the endpoint holds the prompt's KV cache now.
+   * @param namesEndpoint the response itself says that it was another one than the pinned one
    */
-  noteServed(turnaround: Turnaround, served: bool, nowMs: u64): void {
+  noteServed(turnaround: Turnaround, namesEndpoint: bool, nowMs: u64): void {
     const fleet = turnaround.fleet;
-    if (fleet === null || !served) return;
-    const slot = this.servingSlot(turnaround, fleet, nowMs);
+    if (fleet === null) return;
+    const slot = this.servingSlot(turnaround, fleet, namesEndpoint, nowMs);
     if (slot == NO_SLOT) return;
     turnaround.servedSlot = slot;
     fleet.served(turnaround.request, turnaround.homes, slot, nowMs);
-    const pinned = turnaround.pinned ? turnaround.decision.slot : NO_SLOT;
+    const pinned = pinnedSlot(turnaround);
     if (pinned != NO_SLOT) this.countPin(fleet, pinned, slot, nowMs);
     if (turnaround.flight.slot == slot) return;
     fleet.finish(turnaround.flight);
@@ -235,10 +230,10 @@ export class Router {
   }
 
   /** Slot of the endpoint that computed the prompt: the one that answered, or the prefill endpoint that was named. */
-  private servingSlot(turnaround: Turnaround, fleet: Fleet, nowMs: u64): i32 {
-    if (this.fleets.prefill !== null) return turnaround.pinned ? turnaround.decision.slot : NO_SLOT;
-    if (!readProperty(UPSTREAM_ADDRESS)) return NO_SLOT;
-    return fleet.enroll(propertyAddress(), <i32>propertySize(), nowMs);
+  private servingSlot(turnaround: Turnaround, fleet: Fleet, namesEndpoint: bool, nowMs: u64): i32 {
+    if (this.fleets.prefill !== null) return pinnedSlot(turnaround);
+    const witness = this.steering.isWitnessed ? this.witness : null;
+    return slotThatAnswered(turnaround, fleet, witness, namesEndpoint, nowMs);
   }
 
   /** The first byte of the answer has come: the prompt is computed. */
@@ -302,6 +297,11 @@ export class Router {
     );
   }
 
+  /** Whether the exact end of a stream matters even where its answer was not timed. */
+  get needsEnd(): bool {
+    return this.prioritizer !== null || this.options.admissionEnabled;
+  }
+
   get exposesDecision(): bool {
     return this.exposes;
   }
@@ -314,6 +314,7 @@ export class Router {
     const size = fleet.addressSizeOf(slot);
     if (size == 0 || !this.steering.steer(fleet.addressOf(slot), <u32>size)) return;
     turnaround.pinned = true;
+    turnaround.pinnedGeneration = fleet.generationOf(slot);
     this.meters.count(Counter.PinsSet);
     this.send(turnaround, fleet, slot, nowMs);
   }

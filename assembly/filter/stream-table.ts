@@ -26,7 +26,7 @@ export class StreamTable {
 
   find(contextId: u32): FilterStream | null {
     const position = this.locate(contextId);
-    return this.ids[position] == contextId ? this.streams[position] : null;
+    return unchecked(this.ids[position]) == contextId ? unchecked(this.streams[position]) : null;
   }
 
   add(contextId: u32, stream: FilterStream): void {
@@ -59,7 +59,10 @@ export class StreamTable {
     const ids = this.ids;
     const mask = ids.length - 1;
     let position = <i32>(spread(contextId) >> this.shift);
-    while (ids[position] != 0 && ids[position] != contextId) position = (position + 1) & mask;
+    for (let id = unchecked(ids[position]); id != 0 && id != contextId;) {
+      position = (position + 1) & mask;
+      id = unchecked(ids[position]);
+    }
     return position;
   }
 

@@ -24,6 +24,8 @@ export class Turnaround {
   readonly call: AdmissionCall = new AdmissionCall();
   /** The fleet of the cluster that the route names; null until the request is decided. */
   fleet: Fleet | null = null;
+  /** Requests with another one may be routed elsewhere. */
+  route: u64 = 0;
   /** What the path says about the body. */
   path: PathKind = PathKind.Leave;
   /** Admission of that fleet; null where it is off. */
@@ -39,6 +41,8 @@ export class Turnaround {
   session: u64 = 0;
   /** Envoy was told `decision.slot`. */
   pinned: bool = false;
+  /** Generation of that slot then. */
+  pinnedGeneration: u16 = 0;
   /** Endpoint that answered with 2xx. */
   servedSlot: i32 = NO_SLOT;
   /** q and f of the endpoint when the request was sent to it, without this request. */

@@ -177,15 +177,17 @@ export class Fleet {
     this.proofs.confirm(slot, believedMs, nowMs);
   }
 
-  /** An answer reported fewer cached tokens than believed: what was idle since `believedMs` is evicted there. */
+  /** An answer reported fewer cached tokens than believed since `believedMs`: what was idle for as long is evicted. */
   raiseHorizon(slot: i32, believedMs: u64, nowMs: u64): void {
     const generation = this.generationOf(slot);
-    if (!this.roster.isUsed(slot) || this.proofs.contradicts(slot, believedMs, nowMs)) return;
+    if (!this.roster.isUsed(slot)) return;
+    const horizonMs = this.proofs.emptyBefore(slot, believedMs, nowMs);
+    if (horizonMs == 0) return;
     this.writeNotes(nowMs);
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.numbers.editFor(slot);
       const row = this.numbers.claim(slot, generation);
-      row.horizonMs = max(row.horizonMs, believedMs);
+      row.horizonMs = max(row.horizonMs, horizonMs);
       row.forgetHeads();
       if (this.numbers.save(nowMs) != Write.Conflict) return;
     }
@@ -247,8 +249,9 @@ export class Fleet {
   }
 
   private listAll(loads: Loads): void {
-    for (let slot = 0; slot < this.roster.end && loads.count < MAX_CANDIDATES; slot++) {
-      this.list(loads, slot);
+    const roster = this.roster;
+    for (let slot = 0; slot < roster.end && loads.count < MAX_CANDIDATES; slot++) {
+      if (roster.isUsed(slot)) this.add(loads, slot);
     }
   }
 
@@ -272,24 +275,31 @@ export class Fleet {
     for (let i = 0; i < loads.count; i++) {
       if (loads.slots[i] == slot) return;
     }
-    loads.endpoints[loads.count] = this.roster.hashOf(slot);
-    loads.slots[loads.count++] = slot;
+    this.add(loads, slot);
+  }
+
+  private add(loads: Loads, slot: i32): void {
+    const row = loads.count++;
+    unchecked((loads.endpoints[row] = this.roster.hashOf(slot)));
+    unchecked((loads.slots[row] = slot));
   }
 
   private fill(loads: Loads, request: Request, maxAgeMs: u64, nowMs: u64): void {
     const head = headTag(request);
+    const numbers = this.numbers;
+    const gauges = this.gauges;
     for (let i = 0; i < loads.count; i++) {
-      const slot = loads.slots[i];
-      if (i == 0 || !this.numbers.covers(slot)) this.numbers.openRecent(slot, nowMs);
-      this.gauges.look(slot, maxAgeMs, nowMs);
-      loads.inFlight[i] = <i32>this.gauges.seen(GaugeKind.InFlight, slot);
-      loads.pendingPrefill[i] = <f64>this.gauges.seen(GaugeKind.PendingPrefill, slot);
-      loads.context[i] = <f64>this.gauges.seen(GaugeKind.Context, slot);
-      const row = this.numbers.peek(slot, this.roster.generationOf(slot));
+      const slot = unchecked(loads.slots[i]);
+      if (i == 0 || !numbers.covers(slot)) numbers.openRecent(slot, nowMs);
+      gauges.look(slot, maxAgeMs, nowMs);
+      unchecked((loads.inFlight[i] = <i32>gauges.seen(GaugeKind.InFlight, slot)));
+      unchecked((loads.pendingPrefill[i] = <f64>gauges.seen(GaugeKind.PendingPrefill, slot)));
+      unchecked((loads.context[i] = <f64>gauges.seen(GaugeKind.Context, slot)));
+      const row = numbers.peek(slot, this.roster.generationOf(slot));
       const committed = row == null ? 0 : row.committedTokens(nowMs);
-      loads.committed[i] = max(0, committed + this.notes.tokensAt(slot));
-      loads.horizonMs[i] = row == null ? 0 : row.horizonMs;
-      loads.headServed[i] = row != null && head != 0 && row.hasHead(head);
+      unchecked((loads.committed[i] = max(0, committed + this.notes.tokensAt(slot))));
+      unchecked((loads.horizonMs[i] = row == null ? 0 : row.horizonMs));
+      unchecked((loads.headServed[i] = row != null && head != 0 && row.hasHead(head)));
     }
   }
 }

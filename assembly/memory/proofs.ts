@@ -17,6 +17,8 @@ export class Proofs {
   private believedMs: StaticArray<u64> = new StaticArray<u64>(MAX_SLOTS);
   private provenMs: StaticArray<u64> = new StaticArray<u64>(MAX_SLOTS);
   private contradictions: StaticArray<u8> = new StaticArray<u8>(MAX_SLOTS);
+  /** When the first of these contradictions came. */
+  private contradictedMs: StaticArray<u64> = new StaticArray<u64>(MAX_SLOTS);
 
   /** A belief from `believedMs` held. */
   confirm(slot: i32, believedMs: u64, nowMs: u64): void {
@@ -27,15 +29,20 @@ export class Proofs {
     this.provenMs[slot] = nowMs;
   }
 
-  /** A belief from `believedMs` failed: false = the endpoint evicted it, and everything that is older. */
-  contradicts(slot: i32, believedMs: u64, nowMs: u64): bool {
-    if (slot < 0 || slot >= MAX_SLOTS) return true;
-    if (!this.holds(slot, nowMs) || this.believedMs[slot] > believedMs) return false;
-    this.contradictions[slot]++;
-    if (this.contradictions[slot] < ENOUGH_REPORTS) return true;
+  /**
+   * A belief from `believedMs` failed. Answers since when the endpoint is believed to hold nothing that was not used,
+   * ms; 0 = the failure says nothing of others. After a restart that is all that was served before the first failure.
+   */
+  emptyBefore(slot: i32, believedMs: u64, nowMs: u64): u64 {
+    if (slot < 0 || slot >= MAX_SLOTS) return 0;
+    if (!this.holds(slot, nowMs) || this.believedMs[slot] > believedMs) return believedMs;
+    if (this.contradictions[slot]++ == 0) this.contradictedMs[slot] = nowMs;
+    if (this.contradictions[slot] < ENOUGH_REPORTS) return 0;
     this.contradictions[slot] = 0;
     this.provenMs[slot] = 0;
-    return false;
+    const contradictedMs = this.contradictedMs[slot];
+    // When something was served is remembered in whole seconds.
+    return max(believedMs, contradictedMs - (contradictedMs % 1_000) - 1);
   }
 
   private holds(slot: i32, nowMs: u64): bool {

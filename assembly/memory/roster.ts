@@ -65,7 +65,7 @@ export class Roster {
 
   /** Hash of the address: the same in every gateway. */
   hashOf(slot: i32): u64 {
-    return this.isUsed(slot) ? this.hashes[slot] : 0;
+    return this.isUsed(slot) ? unchecked(this.hashes[slot]) : 0;
   }
 
   /** Address as Envoy writes it (`ip:port`); 0 bytes where the slot is free. Valid until the next refresh. */

@@ -67,7 +67,7 @@ export class ServedNotes {
 
   /** Tokens that the table does not count for a slot yet. */
   tokensAt(slot: i32): f64 {
-    return this.count == 0 ? 0 : this.tokens[slot];
+    return this.count == 0 ? 0 : unchecked(this.tokens[slot]);
   }
 
   /** Writes all notes, one value after the other. */

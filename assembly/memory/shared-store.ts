@@ -85,15 +85,15 @@ export abstract class Gauges {
     this.values[slot * GAUGE_KINDS + <i32>kind] += <u64>change;
   }
 
-  /** Notes what is to be added with the next `give`. */
+  /** Notes what is to be added with the next `give`. Slots are the roster's: the caller has checked them. */
   count(kind: GaugeKind, slot: i32, change: i64): void {
     if (change == 0) return;
     const index = slot * GAUGE_KINDS + <i32>kind;
-    this.values[index] += <u64>change;
-    this.due[index] += change;
-    if (this.isListed[slot]) return;
-    this.isListed[slot] = true;
-    this.dueSlots[this.dueCount++] = slot;
+    unchecked((this.values[index] += <u64>change));
+    unchecked((this.due[index] += change));
+    if (unchecked(this.isListed[slot])) return;
+    unchecked((this.isListed[slot] = true));
+    unchecked((this.dueSlots[this.dueCount++] = slot));
   }
 
   dueSlot(index: i32): i32 {
@@ -130,7 +130,7 @@ export abstract class Gauges {
    * which over 64 endpoints is as much as all else that a request costs.
    */
   look(slot: i32, maxAgeMs: u64, nowMs: u64): void {
-    const readMs = this.readMs[slot];
+    const readMs = unchecked(this.readMs[slot]);
     if (readMs != 0 && nowMs >= readMs && nowMs - readMs < maxAgeMs) return;
     this.readMs[slot] = nowMs;
     for (let kind = 0; kind < GAUGE_KINDS; kind++) {
@@ -140,7 +140,7 @@ export abstract class Gauges {
 
   /** The value that the last `look` found, with what this VM has counted since. */
   seen(kind: GaugeKind, slot: i32): i64 {
-    return clamped(this.values[slot * GAUGE_KINDS + <i32>kind]);
+    return clamped(unchecked(this.values[slot * GAUGE_KINDS + <i32>kind]));
   }
 
   private current(kind: GaugeKind, slot: i32): u64 {

@@ -80,6 +80,9 @@ const FIRST_OUTCOME: i32 = COUNTER_NAMES.length;
 const FIRST_REASON: i32 = FIRST_OUTCOME + OUTCOMES;
 const ROWS: i32 = FIRST_REASON + REASONS;
 
+/** Turns that wait for the next tick; one more gives those before it. */
+const MAX_TURNS: i32 = 128;
+
 /**
  * All counters of one VM. A request moves ten of them, and each move is a call into the host: they are added up here
  * and given to the sink together, once a tick.
@@ -88,6 +91,8 @@ const ROWS: i32 = FIRST_REASON + REASONS;
 export class Meters {
   private readonly ids: StaticArray<u32> = new StaticArray<u32>(ROWS);
   private readonly due: StaticArray<i64> = new StaticArray<i64>(ROWS);
+  private readonly dueTurns: StaticArray<i32> = new StaticArray<i32>(MAX_TURNS);
+  private dueTurnCount: i32 = 0;
   private readonly turns: u32;
   private readonly held: u32;
   private readonly holdMs: u32;
@@ -123,6 +128,7 @@ export class Meters {
 
   /** Gives all counts to the sink. */
   give(): void {
+    this.giveTurns();
     for (let row = 0; row < ROWS; row++) {
       const amount = this.due[row];
       if (amount == 0) continue;
@@ -142,6 +148,12 @@ export class Meters {
   }
 
   sampleTurn(turn: i32): void {
-    this.sink.sample(this.turns, <u64>turn);
+    if (this.dueTurnCount == MAX_TURNS) this.giveTurns();
+    this.dueTurns[this.dueTurnCount++] = turn;
+  }
+
+  private giveTurns(): void {
+    for (let i = 0; i < this.dueTurnCount; i++) this.sink.sample(this.turns, this.dueTurns[i]);
+    this.dueTurnCount = 0;
   }
 }

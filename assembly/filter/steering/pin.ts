@@ -12,4 +12,8 @@ export class PinSteering extends Steering {
     const encoded = encodeEndpoint(address, size);
     return encoded > 0 && replaceHeader(HeaderMapType.Request, ENDPOINT_HEADER, ENCODED, encoded);
   }
+
+  get isWitnessed(): bool {
+    return true;
+  }
 }

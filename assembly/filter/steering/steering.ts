@@ -15,6 +15,11 @@ export abstract class Steering {
     return true;
   }
 
+  /** Whether Envoy's stateful_session filter obeys, and says so in a response header where it does not. */
+  get isWitnessed(): bool {
+    return false;
+  }
+
   /** Whether an endpoint is named at all, or only turn and session are written. */
   get namesEndpoint(): bool {
     return true;
