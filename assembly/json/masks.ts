@@ -26,9 +26,10 @@ const LINE_LETTERS: usize = VECTORS + 96;
 
 const ODD_BITS: u64 = 0xaaaaaaaaaaaaaaaa;
 
+/** One bit a byte, of four vectors of which the highest bit of each byte counts. */
 // @ts-ignore: decorator
 @inline
-function join(a: v128, b: v128, c: v128, d: v128): u64 {
+export function join(a: v128, b: v128, c: v128, d: v128): u64 {
   return (
     (<u64>(<u32>i8x16.bitmask(a))) |
     ((<u64>(<u32>i8x16.bitmask(b))) << 16) |

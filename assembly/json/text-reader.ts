@@ -301,18 +301,27 @@ export class TextReader extends TextState {
   private copyUnits(p: usize, end: usize): usize {
     const pending = this.pending;
     let count = this.pendingCount;
-    while (end - p >= <usize>UNIT_BYTES && load<u16>(p) == UNIT_BEGIN) {
-      const unit = unitAt(p);
-      if (unit >= 0x800 && (unit & 0xf800) != 0xd800) {
-        writeThreeBytes(pending + count, unit);
-        count += 3;
-      } else if (isPlainAscii(unit)) {
-        store<u8>(pending + count, <u8>unit);
-        count++;
+    while (end - p >= <usize>UNIT_BYTES) {
+      if (load<u16>(p) == UNIT_BEGIN) {
+        const unit = unitAt(p);
+        if (unit >= 0x800 && (unit & 0xf800) != 0xd800) {
+          writeThreeBytes(pending + count, unit);
+          count += 3;
+        } else if (isPlainAscii(unit)) {
+          store<u8>(pending + count, <u8>unit);
+          count++;
+        } else {
+          break;
+        }
+        p += UNIT_BYTES;
       } else {
-        break;
+        // One byte of plain text between two escapes, as the space between words.
+        const byte = <i32>load<u8>(p);
+        if (!isPlainAscii(byte) || load<u16>(p, 1) != UNIT_BEGIN) break;
+        store<u8>(pending + count, <u8>byte);
+        count++;
+        p++;
       }
-      p += UNIT_BYTES;
       if (count < BLOCK_BYTES) continue;
       this.pendingCount = count;
       this.flush();
