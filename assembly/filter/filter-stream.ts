@@ -205,13 +205,8 @@ export class FilterStream {
     if (admitter !== null) admitter.leave(turnaround);
     const here = this.root.deciding === this; // It found room as it came: its own callback lets it go.
     if (!here && !selectContext(this.contextId)) return;
-<<<<<<< assembly/filter/filter-stream.ts
-    if (!here) this.root.meters.noteHeld(-1, nowMs - turnaround.call.heldMs);
-    turnaround.sentNs = this.root.nowNs();
-=======
     if (!here) this.root.meters.sampleHold(nowMs - turnaround.call.heldMs);
-    turnaround.sentNs = nowNs();
->>>>>>> .new
+    turnaround.sentNs = this.root.nowNs();
     this.router.decideAdmitted(turnaround, !here, nowMs);
     if (!here) continueRequest();
   }
