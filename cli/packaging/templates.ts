@@ -34,6 +34,7 @@ const MANIFESTS: Record<Platform, string[]> = {
   kubernetes: ["kustomization.yaml", "gateway.yaml"],
   istio: [
     "traffic.yaml",
+    "record.yaml",
     "observe.yaml",
     "route.yaml",
     "route-with-session-label.yaml",

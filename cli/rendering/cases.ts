@@ -20,24 +20,24 @@ export const CASES: RenderCase[] = [
   {
     name: "istio-observe",
     plane: "istio",
-    manifests: ["traffic.yaml", "observe.yaml"],
+    manifests: ["traffic.yaml", "record.yaml", "observe.yaml"],
   },
   {
     name: "istio-route",
     plane: "istio",
-    manifests: ["traffic.yaml", "route.yaml"],
+    manifests: ["traffic.yaml", "record.yaml", "route.yaml"],
   },
   {
     name: "istio-route-with-session-label",
     plane: "istio",
-    manifests: ["traffic.yaml", "route-with-session-label.yaml"],
+    manifests: ["traffic.yaml", "record.yaml", "route-with-session-label.yaml"],
     flags: ["-session-label"],
     serviceLabels: { "istio.io/persistent-session-header": "x-smetric-endpoint" },
   },
   {
     name: "istio-route-with-wasmplugin",
     plane: "istio",
-    manifests: ["traffic.yaml", "route-with-wasmplugin.yaml"],
+    manifests: ["traffic.yaml", "record.yaml", "route-with-wasmplugin.yaml"],
   },
   {
     name: "istio-sidecar",
@@ -48,7 +48,7 @@ export const CASES: RenderCase[] = [
   {
     name: "istio-hash",
     plane: "istio",
-    manifests: ["hash.yaml"],
+    manifests: ["record.yaml", "hash.yaml"],
   },
   {
     name: "envoy-gateway-observe",

@@ -3,17 +3,15 @@
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
 import { parse } from "yaml";
 import { fromRoot } from "../../cli/paths.ts";
 import { ENVOY_VERSION } from "../../envoy/find-envoy.ts";
 import { startEnvoy, type RunningEnvoy } from "../../envoy/launcher.ts";
+import { addressIn, runToEnd, serve } from "./harness/command.ts";
 import { freePort } from "../extra/free-port.ts";
 
 interface Service {
@@ -117,20 +115,6 @@ test("the Envoy image is the tested release with the bootstrap that init writes"
   assert.equal(command[command.indexOf("--port") + 1], gpu[gpu.indexOf("--port") + 1]);
 });
 
-/** Runs a service's command as the image's entry point would; answers its first line of output. */
-async function runCommand(t: TestContext, args: string[]): Promise<string> {
-  const child = spawn(process.execPath, [fromRoot("cli", "smetric-envoy.mjs"), ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  t.after(async () => {
-    if (child.exitCode !== null) return;
-    child.kill();
-    await once(child, "exit");
-  });
-  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
-  return line;
-}
-
 /** The command with the value behind `flag` replaced. */
 function withFlag(command: string[], flag: string, value: string): string[] {
   const index = command.indexOf(flag);
@@ -154,11 +138,7 @@ async function startComposed(t: TestContext, endpoints: string[]): Promise<Runni
   const folder = mkdtempSync(join(tmpdir(), "smetric-compose-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const gateway = join(folder, "gateway");
-  const written = spawnSync(process.execPath, [
-    fromRoot("cli", "smetric-envoy.mjs"),
-    ...initCommand().with(initCommand().indexOf("--out") + 1, gateway),
-  ]);
-  assert.equal(written.status, 0, written.stderr.toString());
+  await runToEnd(initCommand().with(initCommand().indexOf("--out") + 1, gateway));
   const adminPort = await freePort();
   const envoy = await startEnvoy({
     bootstrap: join(gateway, "envoy.yaml"),
@@ -175,19 +155,11 @@ test("the same commands and the same bootstrap work without Docker", async (t) =
   assert.equal(gpu.deploy?.replicas, 4);
   const endpoints: string[] = [];
   for (let i = 0; i < gpu.deploy.replicas; i++) {
-    const command = withFlag(quick(gpu.command), "--port", "0");
-    const line = await runCommand(t, command);
-    const port = /:(\d+)$/.exec(line)?.[1];
-    assert.ok(port, line);
-    endpoints.push(`127.0.0.1:${port}`);
+    endpoints.push(addressIn(await serve(t, withFlag(quick(gpu.command), "--port", "0"))));
   }
   const envoy = await startComposed(t, endpoints);
   const replay = withFlag(quick(service("replay").command), "--url", envoy.urls["llm"] ?? "");
-  const child = spawn(process.execPath, [fromRoot("cli", "smetric-envoy.mjs"), ...replay], {
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  const [code] = (await once(child, "exit")) as [number];
-  assert.equal(code, 0);
+  console.log(await runToEnd(replay));
 
   const counters = await fetch(`${envoy.urls["stats"]}/stats/prometheus`);
   assert.match(await counters.text(), /^smetric_streams\{outcome="conversation"\} [1-9]/m);
