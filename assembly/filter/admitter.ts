@@ -21,6 +21,7 @@ import { markForeign } from "../scheduling/admission/subset";
 import { NO_ENDPOINT } from "../scheduling/decision";
 import { candidateOf, isFollowUp, NO_INDEX, placementReason } from "../scheduling/routing/policy";
 import { AdmissionGauges } from "./admission-gauges";
+import { Teacher } from "./teacher";
 import { Turnaround } from "./turnaround";
 
 const GAUGE_MS: u64 = 500;
@@ -112,14 +113,14 @@ export class Admitter {
   }
 
   /** An answer ended: the session's context is what it was plus the answer. */
-  end(turnaround: Turnaround, answer: Answer, uncachedSeconds: f64, nowMs: u64): void {
+  end(turnaround: Turnaround, answer: Answer, teacher: Teacher, nowMs: u64): void {
     const call = turnaround.call;
     if (answer.promptTokens > 0) call.promptTokens = <f64>answer.promptTokens;
     const evidence = this.evidence;
-    evidence.cachedTokens = answer.cachedTokens == NOT_TOLD ? -1 : <f64>answer.cachedTokens;
+    evidence.cachedTokens = teacher.reportedCached(answer);
     evidence.outputTokens = answer.outputTokens == NOT_TOLD ? -1 : <f64>answer.outputTokens;
     evidence.ttftSeconds = turnaround.ttftSeconds;
-    evidence.uncachedSeconds = uncachedSeconds;
+    evidence.uncachedSeconds = teacher.uncachedSeconds;
     evidence.stop = stopClassOf(answer.finishReason);
     this.admission.end(call, evidence, nowMs);
   }

@@ -269,7 +269,7 @@ export class Router {
     this.teacher.teach(turnaround, answer, nowNs, nowMs);
     const admitter = turnaround.admitter;
     if (admitter !== null && answer.firstByte) {
-      admitter.end(turnaround, answer, this.teacher.uncachedSeconds, nowMs);
+      admitter.end(turnaround, answer, this.teacher, nowMs);
     }
   }
 

@@ -68,11 +68,21 @@ export class Teacher {
     return this.learned.uncachedSeconds;
   }
 
+  /**
+   * Cached tokens of an answer, -1 where they are not told. Engines that tell them leave the field out when nothing
+   * was cached.
+   */
+  reportedCached(answer: Answer): f64 {
+    if (answer.cachedTokens != NOT_TOLD) return <f64>answer.cachedTokens;
+    return answer.hasUsage && this.learned.reports > 0 ? 0 : UNKNOWN;
+  }
+
   /** The endpoint had far less than believed: the entry is void, and so is what idles there for longer. */
   private forget(turnaround: Turnaround, fleet: Fleet, slot: i32, nowMs: u64): void {
     this.meters.count(Counter.HomesVoided);
-    this.affinity.judge(turnaround.homes, false);
-    fleet.raiseHorizon(slot, heldSince(turnaround, slot), nowMs);
+    const evicted = fleet.raiseHorizon(slot, heldSince(turnaround, slot), nowMs);
+    // An eviction befalls what idles longest: it says nothing of the session, whose next call finds its KV again.
+    if (!evicted) this.affinity.judge(turnaround.homes, false);
   }
 
   /** The endpoint had what was believed, or a doubted session was found after all. */

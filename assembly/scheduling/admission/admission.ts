@@ -8,7 +8,7 @@ import { AdmissionCall } from "./admission-call";
 import { EndpointState } from "./endpoint-state";
 import { Endpoints, MAX_SLOTS } from "./endpoints";
 import { DeedKind } from "./deed";
-import { believedCached, Evidence, fillBounds } from "./evidence";
+import { believedCached, computedTokens, Evidence, fillBounds } from "./evidence";
 import { HeldHeads } from "./held-heads";
 import { HeldQueue } from "./held-queue";
 import { NO_ENTRY } from "./lru-stack";
@@ -144,11 +144,11 @@ export class Admission {
     deed.tokens = call.estimatedTokens + max(0, evidence.outputTokens);
     deed.stop = evidence.stop;
     deed.stays = this.residency.seconds(evidence.stop) > 0;
-    const cached = believedCached(call, evidence, this.endpoints.view(slot).slowHits, deed);
+    const cached = believedCached(call, evidence, this.endpoints.view(slot), deed);
     fillBounds(call, cached, deed);
     deed.ttftSeconds = evidence.ttftSeconds;
     deed.queuedTokens = call.queuedTokens;
-    deed.computedTokens = cached >= 0 ? call.estimatedTokens - cached : call.uncachedTokens;
+    deed.computedTokens = computedTokens(call, cached);
     this.endpoints.done();
     call.slot = NO_ENDPOINT;
   }

@@ -2,6 +2,7 @@
 // What a finished answer proves about an endpoint's capacity.
 import { AdmissionCall } from "./admission-call";
 import { Deed } from "./deed";
+import { EndpointState } from "./endpoint-state";
 import { StopClass } from "./stop-class";
 import { Judgement, judgeByTtft } from "./ttft-judge";
 
@@ -17,12 +18,15 @@ const TOLERATED_TOKENS: f64 = 64;
 /** Where more of the reported hits than this were as slow as losses, a slow one is one. */
 const SLOW_SHARE: f64 = 0.5;
 
+/** Refill rates are measured at the lengths of sessions, the judge adds that on top. */
+const REFILL_PER_PREFILL: f64 = 1.3;
+
 /** One finished answer. Reused; a number that was not told is negative. */
 export class Evidence {
   cachedTokens: f64 = -1;
   outputTokens: f64 = -1;
   ttftSeconds: f64 = -1;
-  /** Learned seconds of prefill per uncached token: what the time to the first token is judged by. */
+  /** Learned seconds of prefill per uncached token: by this the time to the first token is judged at first. */
   uncachedSeconds: f64 = 0;
   stop: StopClass = StopClass.Other;
 }
@@ -31,20 +35,22 @@ export class Evidence {
  * Cached tokens to learn from, negative where nothing tells: as reported, else by the time to the first token. A
  * reported hit that took as long as a loss is one where most hits there do: an engine that always fetches over a
  * congested tier reports hits that cost as much as losses. A single slow answer only stood in a burst.
- * @param slowHits share of the endpoint's reported hits that were as slow as losses
- * @param deed takes down whether this is one more
+ * The speed that it is judged by is the endpoint's own, from requests that were cold for certain: prices are learned
+ * from beliefs where nothing is reported, and beliefs are wrong just where it matters.
+ * @param deed takes down whether this is one more slow hit
  */
 export function believedCached(
   call: AdmissionCall,
   evidence: Evidence,
-  slowHits: f64,
+  endpoint: EndpointState,
   deed: Deed,
 ): f64 {
   const reported = reportedCached(call, evidence);
   if (call.expectedTokens < LEAST_EXPECTED) return reported;
+  const refill = endpoint.refill;
   const judgement = judgeByTtft(
     evidence.ttftSeconds,
-    evidence.uncachedSeconds,
+    refill.isMeasured ? refill.seconds / REFILL_PER_PREFILL : evidence.uncachedSeconds,
     call.queuedTokens,
     call.expectedTokens,
     call.sharedTokens,
@@ -56,13 +62,19 @@ export function believedCached(
   }
   if (isLost(call.expectedTokens, reported) || judgement == Judgement.Unclear) return reported;
   deed.slowHit = slow ? 1 : 0;
-  return slow && slowHits > SLOW_SHARE ? min(reported, call.sharedTokens) : reported;
+  return slow && endpoint.slowHits > SLOW_SHARE ? min(reported, call.sharedTokens) : reported;
 }
 
 /** Cached tokens as reported, in the unit of the estimate; negative where they were not told. */
 function reportedCached(call: AdmissionCall, evidence: Evidence): f64 {
   if (evidence.cachedTokens < 0 || call.promptTokens <= 0) return -1;
   return (evidence.cachedTokens * call.estimatedTokens) / call.promptTokens;
+}
+
+/** Tokens computed for an answer as far as that is certain, else 0: only such tell how fast the endpoint is. */
+export function computedTokens(call: AdmissionCall, cached: f64): f64 {
+  if (cached >= 0) return call.estimatedTokens - cached;
+  return call.expectedTokens == 0 ? call.uncachedTokens : 0;
 }
 
 /** Turns a hit or a loss at a known stack distance into bounds of the capacity. */

@@ -6,7 +6,7 @@ const MAX_SAMPLES: i32 = 64;
 /** What a request of a 30B model at 80,000 tokens of context takes on one GPU; only until one was measured. */
 export const START_REFILL_SECONDS: f64 = 70e-6;
 /** Shorter computations say more about noise than about speed. */
-const LEAST_TOKENS: f64 = 8_000;
+const LEAST_TOKENS: f64 = 4_000;
 /** Time to first token that no prefill explains. */
 const BASE_SECONDS: f64 = 0.03;
 const FASTEST_SECONDS: f64 = 1e-7;
