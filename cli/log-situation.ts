@@ -5,9 +5,9 @@ import type { ReplayPlan } from "../lab/replay/drivers/driver.ts";
 import { requireVirtualArm, VirtualDriver } from "../lab/replay/drivers/virtual/virtual-driver.ts";
 import { measure } from "../lab/replay/measures/measures.ts";
 import type { ArmRun } from "../lab/replay/measures/record.ts";
-import { calibrate } from "../lab/what-if/calibration.ts";
 import { findFleet, type FoundFleet, type GivenFleet } from "../lab/what-if/fleet.ts";
 import { type Log, readLog } from "../lab/what-if/log.ts";
+import { nearestArm } from "../lab/what-if/nearest-arm.ts";
 import { observe, type Observed } from "../lab/what-if/observed.ts";
 import { guessPresent, type Present } from "../lab/what-if/present.ts";
 import type { Arm, Play, Played } from "../lab/what-if/study.ts";
@@ -55,17 +55,21 @@ export function situationOf(file: string, flags: LogFlags): Situation {
   return { log, observed, present, seeds, ...findFleet(observed, given) };
 }
 
-/** The same with the capacity corrected by replays of the present, where it was estimated. */
-export async function calibrated(situation: Situation, play: Play): Promise<Situation> {
-  const { observed, log, fleet, present, capacity } = situation;
-  if (capacity !== "estimated") return situation;
-  const kvTokens = await calibrate(observed, log, fleet, armOf(present), play);
-  return { ...situation, fleet: { ...fleet, kvTokens } };
+/** The same with a guess about the balancing corrected by replays. */
+export async function settled(situation: Situation, play: Play): Promise<Situation> {
+  const { observed, log, fleet } = situation;
+  const { arm, because, or = [] } = situation.present;
+  const now = await nearestArm(observed, log, fleet, [arm, ...or].map(armNamed), play);
+  return { ...situation, present: { arm: now.policy, because } };
+}
+
+function armNamed(arm: string): Arm {
+  return { name: `now: ${arm}`, policy: arm, configuration: {} };
 }
 
 /** Today's balancing. */
 export function armOf({ arm }: Present): Arm {
-  return { name: `now: ${arm}`, policy: arm, configuration: {} };
+  return armNamed(arm);
 }
 
 /** Sessions that a run has finished, from the start of their first call to the end of their last. */

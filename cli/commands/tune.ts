@@ -8,7 +8,7 @@ import { type Objective, OBJECTIVE_NAMES } from "../../lab/what-if/tuning/object
 import { search } from "../../lab/what-if/tuning/search.ts";
 import { chosen, renderTrials, verdictOf } from "../../lab/what-if/tuning/verdict.ts";
 import { Failure } from "../failure.ts";
-import { calibrated, playerOf, situationOf } from "../log-situation.ts";
+import { playerOf, situationOf } from "../log-situation.ts";
 import { number } from "../numbers.ts";
 import { requireWritable, writeJson } from "../output-file.ts";
 import type { LogFlags } from "../what-if-flags.ts";
@@ -29,9 +29,8 @@ export async function tune(file: string, flags: TuneFlags): Promise<void> {
   if (!OBJECTIVE_NAMES.includes(objective)) {
     throw new Failure(`--objective ${objective}: allowed are ${OBJECTIVE_NAMES.join(", ")}`);
   }
-  const found = situationOf(file, flags);
+  const situation = situationOf(file, flags);
   const play = await playerOf(flags);
-  const situation = await calibrated(found, play);
   const { log, fleet, seeds, findings } = situation;
   const tried = candidates(contextShare(log, fleet) * load);
   const result = await search(log, tried, { fleet, load, seeds, objective }, play);

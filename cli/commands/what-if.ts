@@ -13,7 +13,7 @@ import { renderLoads } from "../../lab/what-if/table.ts";
 import { Failure } from "../failure.ts";
 import { number } from "../numbers.ts";
 import { requireWritable, writeJson, writeOutput } from "../output-file.ts";
-import { armOf, calibrated, playerOf, situationOf } from "../log-situation.ts";
+import { armOf, settled, playerOf, situationOf } from "../log-situation.ts";
 import type { LogFlags } from "../what-if-flags.ts";
 
 export interface WhatIfFlags extends LogFlags {
@@ -60,7 +60,7 @@ export async function whatIf(file: string, flags: WhatIfFlags): Promise<void> {
   const ours = oursOf(flags.config);
   const found = situationOf(file, flags);
   const play = await playerOf(flags);
-  const situation = await calibrated(found, play);
+  const situation = await settled(found, play);
   const { log, present, seeds, fleet } = situation;
   const points = await runStudy(log, { fleet, loads, seeds, now: armOf(present), ours }, play);
   const answer = answerOf({
@@ -70,7 +70,11 @@ export async function whatIf(file: string, flags: WhatIfFlags): Promise<void> {
   });
   console.log(renderLoads(points));
   for (const sentence of answer) console.log(sentence);
-  const config = snakeCase({ log: log.name, now: present.arm, seeds: seeds.length, ...fleet });
+  const config = snakeCase({
+    ...{ log: log.name, now: present.arm, seeds: seeds.length },
+    ...{ endpoints: fleet.endpoints, kvTokens: fleet.kvTokens, preset: fleet.preset },
+    ...(fleet.cost === undefined ? {} : { cost: fleet.cost }),
+  });
   const report: WhatIfReport = { config, answer, loads: points };
   if (flags.json !== undefined) writeJson("json", flags.json, report);
   if (flags.html !== undefined) writeOutput("html", flags.html, await renderWhatIf(report));

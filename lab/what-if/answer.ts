@@ -49,7 +49,7 @@ function trustLine(findings: Findings, now: ArmReport): string {
   if (hitRate === null) return `${today}; the log does not tell what was cached`;
   const told = `${today}, the log says ${percent(hitRate)}`;
   if (Math.abs(hitRate - now.hit_rate) <= TRUSTED_DIFFERENCE) return told;
-  return `${told}: take what follows as a direction, or correct the fleet with --now, --kv-tokens and --preset`;
+  return `${told}: take the answer as a direction, or correct the fleet with --now, --kv-tokens and --preset`;
 }
 
 function again({ prompt_tokens, recomputed }: Measures): number {
@@ -116,17 +116,17 @@ export function ownLoad(all: readonly LoadPoint[]): LoadPoint {
   return all.reduce((a, b) => (Math.abs(b.load - 1) < Math.abs(a.load - 1) ? b : a));
 }
 
-/** All sentences, the conditions first. */
+/** All sentences: the answer, then what it rests on. */
 export function answerOf(findings: Findings): string[] {
   const own = ownLoad(findings.points);
   return [
-    logLine(findings),
-    `the fleet: ${findings.fleet.join("; ")}`,
-    trustLine(findings, own.now),
     savedLine(own),
     latencyLine(own),
     mattersLine(findings.points),
     contextLine(findings.contextShare),
+    logLine(findings),
+    `the fleet: ${findings.fleet.join("; ")}`,
+    trustLine(findings, own.now),
     spreadLine(findings.points),
   ];
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much KV an endpoint holds, from the log alone: prefixes are found again until too much came in between.
+import type { LinkedRow } from "../replay/workloads/linked-rows.ts";
 import type { Observed, SeenCall } from "./observed.ts";
 
 /** What one reuse tells: how much KV lay between a prefix and its next use, and whether it was still there. */
@@ -48,23 +49,30 @@ function note(recent: Recent, { session, row }: SeenCall): void {
   recent.set(session, tokens);
 }
 
-/** Follow-ups that the endpoint of the turn before served, in order of time. */
+/** The latest turn of the same conversation that the same endpoint served, null when none was. */
+function lastTurnHere(calls: readonly SeenCall[], { row }: SeenCall): LinkedRow | null {
+  for (let index = row.parent; index >= 0; index = calls[index]!.row.parent) {
+    const earlier = calls[index]!.row;
+    if (earlier.served.endpoint === row.served.endpoint) return earlier;
+  }
+  return null;
+}
+
+/** Follow-ups that came to an endpoint which had served an earlier turn, in order of time. */
 function reusesOf({ calls }: Observed): Reuse[] {
   const endpoints = new Map<string, Recent>();
   const reuses: Reuse[] = [];
   for (const call of calls) {
     const { endpoint, cachedTokens } = call.row.served;
     if (endpoint === null) continue;
-    const recent = endpoints.get(endpoint) ?? (new Map() as Recent);
+    const recent: Recent = endpoints.get(endpoint) ?? new Map<number, number>();
     endpoints.set(endpoint, recent);
-    const { before } = call;
-    if (before?.served.endpoint === endpoint && cachedTokens !== null) {
-      const distanceTokens = distanceOf(recent, call.session);
+    const before = lastTurnHere(calls, call);
+    const distanceTokens = distanceOf(recent, call.session);
+    if (before !== null && distanceTokens !== null && cachedTokens !== null) {
       const own = before.inputTokens - before.headTokens;
-      if (distanceTokens !== null && own >= MIN_PREFIX_TOKENS) {
-        const beyondHead = Math.max(0, cachedTokens - before.headTokens);
-        reuses.push({ distanceTokens, found: beyondHead >= FOUND_SHARE * own });
-      }
+      const found = cachedTokens - before.headTokens >= FOUND_SHARE * own;
+      if (own >= MIN_PREFIX_TOKENS) reuses.push({ distanceTokens, found });
     }
     note(recent, call);
   }

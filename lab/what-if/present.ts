@@ -8,6 +8,8 @@ export interface Present {
   arm: string;
   /** Why it is taken for the present, in words. */
   because: string;
+  /** Other arms that the log may as well have come from: replays decide. */
+  or?: readonly string[];
 }
 
 /** With fewer follow-ups or endpoints anything looks like everything. */
@@ -15,7 +17,7 @@ const MIN_FOLLOW_UPS = 20;
 /** Follow-ups that go where the turn before went, of a balancer that sticks. */
 const STICKY_SHARE = 0.9;
 /** How far from chance to certainty it is that n requests in a row reach n endpoints, of a balancer that goes round. */
-const ROUND_SHARE = 0.5;
+const ROUND_SHARE = 0.4;
 
 /** The balancing that is assumed where a log does not name endpoints. */
 const ASSUMED: Present = {
@@ -65,5 +67,5 @@ export function guessPresent({ calls }: Observed): Present {
     const rounds = `${percent(round)} of ${count} requests in a row reached ${count} endpoints`;
     return { arm: "round-robin", because: `guessed: ${rounds}` };
   }
-  return { arm: "least-request", because: `guessed: ${said}` };
+  return { arm: "least-request", because: `guessed: ${said}`, or: ["p2c"] };
 }
