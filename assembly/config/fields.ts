@@ -108,6 +108,7 @@ export function allFields(): Field[] {
       256,
       'a printable ASCII text of at most 256 characters, or ""',
     ),
+    flag("decision_headers", "true or false"),
     flag("expose_decision", "true or false"),
     flag("record", "true or false"),
     flag("admission.enabled", "true or false"),
@@ -172,18 +173,21 @@ export function setFlag(options: Options, field: i32, value: bool): void {
       options.skipBillingNonce = value;
       break;
     case 22:
-      options.exposeDecision = value;
+      options.decisionHeaders = value;
       break;
     case 23:
-      options.record = value;
+      options.exposeDecision = value;
       break;
     case 24:
-      options.admissionEnabled = value;
+      options.record = value;
       break;
     case 25:
+      options.admissionEnabled = value;
+      break;
+    case 26:
       options.admissionDryRun = value;
       break;
-    case 32:
+    case 33:
       options.admissionRefuseFirstTurns = value;
       break;
     default:
@@ -230,37 +234,37 @@ export function setInteger(options: Options, field: i32, value: i32): void {
     case 20:
       options.endpointTtlMs = value;
       break;
-    case 26:
+    case 27:
       options.admissionOrder = <AdmissionOrder>value;
       break;
-    case 27:
+    case 28:
       options.admissionCapacityTokens = value;
       break;
-    case 28:
+    case 29:
       options.admissionWindowPercent = value;
       break;
-    case 29:
+    case 30:
       options.admissionHoldLimitMs = value;
       break;
-    case 30:
+    case 31:
       options.admissionMaxHeld = value;
       break;
-    case 31:
+    case 32:
       options.admissionMaxHeldBytes = value;
       break;
-    case 33:
+    case 34:
       options.gatewaysIndex = value;
       break;
-    case 34:
+    case 35:
       options.gatewaysCount = value;
       break;
-    case 35:
+    case 36:
       options.priorityScheme = <PriorityScheme>value;
       break;
-    case 37:
+    case 38:
       options.priorityOrder = <PriorityOrder>value;
       break;
-    case 38:
+    case 39:
       options.priorityProgramScope = <ProgramScope>value;
       break;
     default:
@@ -288,10 +292,10 @@ export function setText(options: Options, field: i32, value: string): void {
     case 21:
       options.hashSeed = value;
       break;
-    case 36:
+    case 37:
       options.priorityHeader = value;
       break;
-    case 39:
+    case 40:
       options.prefillHeader = value;
       break;
     default:
@@ -308,7 +312,7 @@ export function setTexts(options: Options, field: i32, value: string[]): void {
     case 14:
       options.extraPaths = value;
       break;
-    case 40:
+    case 41:
       options.prefillEndpoints = value;
       break;
     default:

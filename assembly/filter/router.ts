@@ -44,6 +44,8 @@ export class Router {
   /** Nothing is written and nothing is held: decisions are only counted. */
   readonly observes: bool;
   private readonly exposes: bool;
+  /** The decision is written to requests, beside the endpoint. */
+  private readonly writesDecision: bool;
   private readonly affinity: Affinity;
   private readonly policy: Policy;
   private readonly learned: Learned;
@@ -65,9 +67,11 @@ export class Router {
     private readonly meters: Meters,
     vm: u64,
   ) {
-    this.steering = steeringOf(options);
+    const steering = steeringOf(options);
+    this.steering = steering;
     this.observes = options.mode == Mode.Observe;
     this.exposes = options.exposeDecision;
+    this.writesDecision = options.decisionHeaders || !steering.namesEndpoint;
     const affinity = new Affinity(store, options.affinitySessions);
     this.affinity = affinity;
     this.teacher = new Teacher(options, affinity, meters);
@@ -309,7 +313,8 @@ export class Router {
   private tell(turnaround: Turnaround, nowMs: u64): void {
     const fleet = turnaround.fleet;
     const slot = turnaround.decision.slot;
-    if (this.steering.needsHold && !this.writeHeaders(HeaderMapType.Request, turnaround)) return;
+    const writes = this.writesDecision && this.steering.needsHold;
+    if (writes && !this.writeHeaders(HeaderMapType.Request, turnaround)) return;
     if (fleet === null || slot == NO_ENDPOINT || !this.steering.namesEndpoint) return;
     const size = fleet.addressSizeOf(slot);
     if (size == 0 || !this.steering.steer(fleet.addressOf(slot), <u32>size)) return;

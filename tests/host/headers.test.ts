@@ -29,6 +29,26 @@ for (const target of TARGETS) {
       }
     });
 
+    it("names nothing but the endpoint where the operator wants no decision headers", async () => {
+      const quiet = { decision_headers: false };
+      const envoy = await startGateway({ target, configuration: quiet });
+      const session = new Conversation("a");
+      const home = converse(envoy, session).endpoint!;
+      const { endpoint, upstreamHeaders = {} } = converse(envoy, session.next(1), {
+        headers: FORGED,
+      });
+      assert.equal(endpoint, home);
+      const own = Object.entries(upstreamHeaders).filter(([name]) => name.startsWith("x-smetric-"));
+      assert.deepEqual(own, [["x-smetric-endpoint", pinTo(home)]]);
+      const routed = await startGateway({
+        target,
+        configuration: { ...quiet, steering: "hash" },
+        chain: "wasm_only",
+      });
+      const first = converse(routed, new Conversation("b"));
+      assert.equal(first.upstreamHeaders?.["x-smetric-turn"], "1");
+    });
+
     it("leaves nothing of one stream in the record of the next", async () => {
       const envoy = await startGateway({ target, configuration: { record: true } });
       converse(envoy, new Conversation("a"));
