@@ -17,8 +17,8 @@ import {
 import { Token } from "./sink";
 
 /** Words seen lately and their hashes: bodies say the same few dozen over and over. One row each, of 32 bytes. */
-const WORD_ROWS_LOG: i32 = 7;
-const WORDS: usize = memory.data(32 << 7, 16);
+const WORD_ROWS_LOG: i32 = 8;
+const WORDS: usize = memory.data(32 << 8, 16);
 forgetWords();
 
 /** The row of an empty text is as good as any other. */

@@ -49,6 +49,8 @@ export class Frame {
   }
 
   /** Takes the value of a member or element. Empty ones count only where order does. */
+  // @ts-ignore: decorator
+  @inline
   give(value: u64, isEmpty: bool): void {
     if (this.isOrdered) {
       this.count++;
