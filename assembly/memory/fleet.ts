@@ -177,20 +177,24 @@ export class Fleet {
     this.proofs.confirm(slot, believedMs, nowMs);
   }
 
-  /** An answer reported fewer cached tokens than believed since `believedMs`: what was idle for as long is evicted. */
-  raiseHorizon(slot: i32, believedMs: u64, nowMs: u64): void {
+  /**
+   * An answer reported fewer cached tokens than believed since `believedMs`: what was idle for as long is evicted.
+   * @returns false where others show that nothing was evicted: the session itself is never found
+   */
+  raiseHorizon(slot: i32, believedMs: u64, nowMs: u64): bool {
     const generation = this.generationOf(slot);
-    if (!this.roster.isUsed(slot)) return;
+    if (!this.roster.isUsed(slot)) return true;
     const horizonMs = this.proofs.emptyBefore(slot, believedMs, nowMs);
-    if (horizonMs == 0) return;
+    if (horizonMs == 0) return false;
     this.writeNotes(nowMs);
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.numbers.editFor(slot);
       const row = this.numbers.claim(slot, generation);
       row.horizonMs = max(row.horizonMs, horizonMs);
       row.forgetHeads();
-      if (this.numbers.save(nowMs) != Write.Conflict) return;
+      if (this.numbers.save(nowMs) != Write.Conflict) break;
     }
+    return true;
   }
 
   /** Fills `learned` with what answers of a model taught, as of a tenth of a second ago. */

@@ -378,10 +378,10 @@ describe("what is known of an endpoint", () => {
     const loads = new Loads();
     const slot = worker.enroll(endpoint(1), NOW);
     worker.fleet.confirm(slot, NOW - 300_000, NOW);
-    worker.fleet.raiseHorizon(slot, NOW - 1_000, NOW + 1_000);
+    expect(worker.fleet.raiseHorizon(slot, NOW - 1_000, NOW + 1_000)).toBe(false);
     worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
     expect(loads.horizonMs[0]).toBe(0);
-    worker.fleet.raiseHorizon(slot, NOW - 400_000, NOW + 1_000);
+    expect(worker.fleet.raiseHorizon(slot, NOW - 400_000, NOW + 1_000)).toBe(true);
     worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
     expect(loads.horizonMs[0]).toBe(NOW - 400_000);
     worker.fleet.raiseHorizon(slot, NOW - 1_000, NOW + 100_000);
