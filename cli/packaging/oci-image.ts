@@ -8,13 +8,14 @@ import { pack } from "tar-stream";
 
 /**
  * `image`: an ordinary OCI image whose single layer holds `plugin.wasm`; every registry takes it.
- * `artifact`: an OCI artifact whose layer is the module itself, as the Wasm image specification has it.
+ * `artifact`: an OCI artifact whose last layer is the module itself, as the Wasm image specification has it.
  */
 export type ImageVariant = "image" | "artifact";
 
 export const MODULE_NAME = "plugin.wasm";
 
 const MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json";
+const CONTENT_TYPE = "application/vnd.module.wasm.content.layer.v1+wasm";
 
 interface Descriptor {
   mediaType: string;
@@ -59,7 +60,12 @@ async function tarOf(module: Buffer): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-async function asImage(module: Buffer): Promise<{ config: Blob; layer: Blob }> {
+interface Parts {
+  config: Blob;
+  layers: Blob[];
+}
+
+async function asImage(module: Buffer): Promise<Parts> {
   const tar = await tarOf(module);
   const config = {
     architecture: "wasm",
@@ -69,15 +75,15 @@ async function asImage(module: Buffer): Promise<{ config: Blob; layer: Blob }> {
   };
   return {
     config: blob("application/vnd.oci.image.config.v1+json", json(config)),
-    layer: blob("application/vnd.oci.image.layer.v1.tar+gzip", gzipSync(tar, { level: 9 })),
+    layers: [blob("application/vnd.oci.image.layer.v1.tar+gzip", gzipSync(tar, { level: 9 }))],
   };
 }
 
-function asArtifact(module: Buffer): { config: Blob; layer: Blob } {
-  return {
-    config: blob("application/vnd.module.wasm.config.v1+json", json({})),
-    layer: blob("application/vnd.module.wasm.content.layer.v1+wasm", module),
-  };
+/** Both control planes insist on two layers: what the module is for, and the module. */
+function asArtifact(module: Buffer): Parts {
+  const about = { type: "envoy_proxy", config: { rootIds: ["smetric"] } };
+  const config = blob("application/vnd.module.wasm.config.v1+json", json(about));
+  return { config, layers: [config, blob(CONTENT_TYPE, module)] };
 }
 
 /**
@@ -90,14 +96,14 @@ export async function writeImageLayout(
   tag: string,
   folder: string,
 ): Promise<BuiltImage> {
-  const { config, layer } = variant === "image" ? await asImage(module) : asArtifact(module);
+  const { config, layers } = variant === "image" ? await asImage(module) : asArtifact(module);
   const manifest = blob(
     MANIFEST_TYPE,
     json({
       schemaVersion: 2,
       mediaType: MANIFEST_TYPE,
       config: config.descriptor,
-      layers: [layer.descriptor],
+      layers: layers.map(({ descriptor }) => descriptor),
       annotations: {
         "org.opencontainers.image.title": "smetric",
         "org.opencontainers.image.version": tag,
@@ -107,7 +113,7 @@ export async function writeImageLayout(
   );
   const blobs = join(folder, "blobs", "sha256");
   mkdirSync(blobs, { recursive: true });
-  for (const { descriptor, bytes } of [config, layer, manifest]) {
+  for (const { descriptor, bytes } of [config, ...layers, manifest]) {
     writeFileSync(join(blobs, descriptor.digest.replace("sha256:", "")), bytes);
   }
   const named = {

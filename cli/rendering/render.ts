@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parseAllDocuments, stringify } from "yaml";
 import { buildFilter } from "../build.ts";
 import { Failure } from "../failure.ts";
-import { writeImageLayout } from "../packaging/oci-image.ts";
+import { type ImageVariant, writeImageLayout } from "../packaging/oci-image.ts";
 import { SHIPPED } from "../packaging/templates.ts";
 import { version } from "../packaging/version.ts";
 import { fromRoot } from "../paths.ts";
@@ -65,6 +65,9 @@ export class Renderer {
   readonly #binaries = new Map<Plane, string>();
   #image: string | undefined;
 
+  /** @param variant form of the image that the control planes fetch */
+  constructor(private readonly variant: ImageVariant = "image") {}
+
   /**
    * What the Envoy of a case gets from its control plane, without what differs from run to run.
    * @throws Failure when the control plane refuses a manifest, with its words
@@ -103,7 +106,7 @@ export class Renderer {
     if (this.#image !== undefined) return this.#image;
     this.#image = join(this.#folder, "image");
     const module = readFileSync(await buildFilter("release"));
-    await writeImageLayout(module, "image", version(), this.#image);
+    await writeImageLayout(module, this.variant, version(), this.#image);
     return this.#image;
   }
 }

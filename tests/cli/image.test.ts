@@ -78,10 +78,11 @@ test("the image has one layer with the module under the name that Istio looks fo
   assert.deepEqual(rootfs.diff_ids, [`sha256:${createHash("sha256").update(tar).digest("hex")}`]);
 });
 
-test("the artifact's layer is the module itself", async () => {
+test("the artifact's second and last layer is the module itself", async () => {
   const layout = await write("artifact", "artifact");
   const { config, layers } = readManifest(layout);
-  const [layer] = layers;
+  assert.equal(layers.length, 2);
+  const [, layer] = layers;
   assert.ok(layer);
   assert.equal(config.mediaType, "application/vnd.module.wasm.config.v1+json");
   assert.equal(layer.mediaType, "application/vnd.module.wasm.content.layer.v1+wasm");

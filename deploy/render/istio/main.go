@@ -196,6 +196,9 @@ func fetchModules(extensions []*core.TypedExtensionConfig) ([]*core.TypedExtensi
 		if err := resource.UnmarshalTo(extension); err != nil {
 			return nil, err
 		}
+		if extension.GetTypedConfig().GetTypeUrl() != extensions[len(fetched)].GetTypedConfig().GetTypeUrl() {
+			return nil, fmt.Errorf("the agent cannot fetch the module of %s, and refuses all requests", extension.GetName())
+		}
 		fetched = append(fetched, extension)
 	}
 	return fetched, nil
