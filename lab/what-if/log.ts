@@ -62,17 +62,11 @@ function cut(rows: readonly LinkedRow[], startMs: number, endMs: number): Linked
   }));
 }
 
-function requireEnough(file: string, rows: readonly LinkedRow[]): void {
+function requireConversations(file: string, rows: readonly LinkedRow[]): void {
   const followUps = rows.filter(({ parent }) => parent >= 0).length;
-  const seconds = Math.round(spanOf(rows) / 1000);
   if (rows.length < MIN_REQUESTS) {
     throw new Failure(
       `${file}: too short: ${rows.length} conversations; ${MIN_REQUESTS} are needed`,
-    );
-  }
-  if (spanOf(rows) < MIN_SPAN_MS) {
-    throw new Failure(
-      `${file}: too short: ${seconds} s of traffic; ${MIN_SPAN_MS / 1000} are needed`,
     );
   }
   if (followUps < MIN_FOLLOW_UPS) {
@@ -82,6 +76,14 @@ function requireEnough(file: string, rows: readonly LinkedRow[]): void {
   }
 }
 
+function requireSpan(file: string, spanMs: number): void {
+  if (spanMs >= MIN_SPAN_MS) return;
+  const seconds = Math.round(spanMs / 1000);
+  throw new Failure(
+    `${file}: too short: ${seconds} s of traffic; ${MIN_SPAN_MS / 1000} are needed`,
+  );
+}
+
 /**
  * Reads a trace or an access log.
  * @param windowMs longest part of it that is taken
@@ -89,19 +91,16 @@ function requireEnough(file: string, rows: readonly LinkedRow[]): void {
  */
 export function readLog(file: string, windowMs: number): Log {
   const { name, rows: all, others } = readTrace(file);
-  requireEnough(file, all);
-  const startMs = spanOf(all) <= windowMs ? all[0]!.timeMs : busiestStart(all, windowMs);
+  requireConversations(file, all);
+  const allMs = spanOf(all);
+  requireSpan(file, allMs);
+  const isWhole = allMs <= windowMs;
+  const startMs = isWhole ? all[0]!.timeMs : busiestStart(all, windowMs);
   const rows = cut(all, startMs, startMs + windowMs);
-  requireEnough(`${file} (its busiest ${Math.round(windowMs / 60_000)} minutes)`, rows);
-  return {
-    name,
-    rows,
-    trees: treesOf(rows),
-    spanMs: spanOf(rows),
-    allRequests: all.length,
-    allMs: spanOf(all),
-    others,
-  };
+  if (!isWhole) requireConversations(`${file}, its busiest part`, rows);
+  const spanMs = isWhole ? allMs : windowMs;
+  const allRequests = all.length;
+  return { name, rows, trees: treesOf(rows), spanMs, allRequests, allMs, others };
 }
 
 /** The sessions of a log as it stands, in the order of its trees. */
