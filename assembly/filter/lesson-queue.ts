@@ -44,6 +44,10 @@ export class LessonQueue {
     return this.lessons[this.count];
   }
 
+  get isEmpty(): bool {
+    return this.count == 0;
+  }
+
   /** Keeps the lesson that `next` gave. */
   add(nowMs: u64): void {
     if (++this.count == MAX_LESSONS) this.save(nowMs);

@@ -42,7 +42,16 @@ export class Teacher {
 
   /** Shares what was learned since the last time. */
   save(nowMs: u64): void {
+    if (this.lessons.isEmpty) return;
     this.lessons.save(nowMs);
+    const learned = this.learned;
+    const decodeContext = learned.tpotSum / learned.decodedContextSum;
+    this.meters.showPrices(
+      learned.uncachedSeconds,
+      learned.fetchedSeconds,
+      decodeContext,
+      learned.returnedShare,
+    );
   }
 
   /** This worker knows at once what it shares with the next tick. */

@@ -96,6 +96,10 @@ export class Meters {
   private readonly turns: u32;
   private readonly held: u32;
   private readonly holdMs: u32;
+  private readonly uncachedNs: u32;
+  private readonly fetchedNs: u32;
+  private readonly returnedPermille: u32;
+  private readonly decodePs: u32;
 
   constructor(private readonly sink: StatSink) {
     for (let i = 0; i < COUNTER_NAMES.length; i++) {
@@ -112,6 +116,10 @@ export class Meters {
     this.turns = sink.histogram("smetric_turn");
     this.held = sink.gauge("smetric_held");
     this.holdMs = sink.histogram("smetric_hold_ms");
+    this.uncachedNs = sink.gauge("smetric_uncached_token_ns");
+    this.fetchedNs = sink.gauge("smetric_fetched_token_ns");
+    this.returnedPermille = sink.gauge("smetric_tier_returned_permille");
+    this.decodePs = sink.gauge("smetric_decode_context_token_ps");
   }
 
   count(counter: Counter, amount: i64 = 1): void {
@@ -140,6 +148,17 @@ export class Meters {
   /** So many requests wait for admission in all workers. */
   showHeld(count: u64): void {
     this.sink.sample(this.held, count);
+  }
+
+  /**
+   * What answers have taught of the model that was taught last: seconds of a token computed, fetched, and as context
+   * of an answer's token, and the share of a missing prefix that a tier returned.
+   */
+  showPrices(uncached: f64, fetched: f64, decodeContext: f64, returnedShare: f64): void {
+    this.sink.sample(this.uncachedNs, <u64>Math.round(uncached * 1e9));
+    this.sink.sample(this.fetchedNs, <u64>Math.round(fetched * 1e9));
+    this.sink.sample(this.decodePs, <u64>Math.round(decodeContext * 1e12));
+    this.sink.sample(this.returnedPermille, <u64>Math.round(returnedShare * 1e3));
   }
 
   /** A request went on after admission had made it wait. */

@@ -142,6 +142,27 @@ export function readMetrics(): Metric[] {
       kind: "histogram",
       meaning: "Time that admission made a request wait, in milliseconds.",
     },
+    {
+      stat: "smetric_uncached_token_ns",
+      kind: "gauge",
+      meaning: "Learned time to compute a prompt token, of the model that was taught last.",
+    },
+    {
+      stat: "smetric_fetched_token_ns",
+      kind: "gauge",
+      meaning: "Learned time to fetch a prompt token from a global KV tier.",
+    },
+    {
+      stat: "smetric_tier_returned_permille",
+      kind: "gauge",
+      meaning: "Learned share of a missing prefix that a global KV tier returned.",
+    },
+    {
+      stat: "smetric_decode_context_token_ps",
+      kind: "gauge",
+      meaning:
+        "Learned price of decoding: what a context token in flight adds to the time per output token.",
+    },
     ...readGauges(
       "assembly/filter/envoy-gauges.ts",
       "gaugeName",

@@ -135,3 +135,14 @@ it("records when a request began, what the engine counted, and which head it sha
     assert.equal(record.pinned, false);
   }
 });
+
+it("shows what answers taught as gauges", async () => {
+  const envoy = await startObserver({});
+  play(envoy, 100);
+  settle(envoy);
+  // Whole documents teach nothing of speed: the prices are those to begin with.
+  assert.equal(envoy.metrics.read("smetric_uncached_token_ns"), 100_000);
+  assert.equal(envoy.metrics.read("smetric_fetched_token_ns"), 30_000);
+  assert.equal(envoy.metrics.read("smetric_decode_context_token_ps"), 30_000);
+  assert.ok(envoy.metrics.read("smetric_tier_returned_permille") > 0);
+});
