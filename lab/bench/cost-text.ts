@@ -45,9 +45,10 @@ function stepsTable({ steps }: CostReport): string {
   );
 }
 
-function fitText({ fit, worst_extra_us, us_per_sse_chunk }: CostReport): string {
+function fitText({ fit, worst_extra_us, us_per_sse_chunk, calls_us }: CostReport): string {
   return [
     `fit over the empty filter: ${fit.fixed_us} us + ${fit.us_per_mib} us per MiB (reading alone ${fit.scan_gb_per_s} GB/s)`,
+    `of it, the same calls into Envoy alone: ${calls_us} us`,
     `a request whose long history nobody knows: ${worst_extra_us} us more`,
     `each chunk of a streamed answer: ${us_per_sse_chunk} us`,
   ].join("\n");

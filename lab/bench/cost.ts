@@ -45,6 +45,8 @@ export interface CostReport {
   /** A request that is looked for in vain at every boundary and then stored, over a follow-up of the same size. */
   worst_extra_us: number;
   us_per_sse_chunk: number;
+  /** A filter that makes the same calls into Envoy for a follow-up and nothing else, over an empty one. */
+  calls_us: number;
 }
 
 export interface CostOptions {
@@ -68,10 +70,12 @@ const SMALL_BYTES = 2_000;
 
 const PROXIES: Proxy[] = ["envoy", "envoy-empty-wasm", "envoy-copy-wasm", "smetric"];
 const CHAINS = ["empty-chain", "copy-chain", "smetric-chain"];
+const CALLS_CHAIN = "calls-chain";
 
 interface Lab {
   rows: Arm[];
   chains: Arm[];
+  calls: Arm;
   copies: number;
   rounds: number;
   stop(): Promise<void>;
@@ -97,6 +101,7 @@ async function openLab(options: CostOptions): Promise<Lab> {
   try {
     for (const [index, name] of PROXIES.entries()) await open(name, wasm[index - 1], 1);
     for (const [index, name] of CHAINS.entries()) await open(name, wasm[index], copies);
+    await open(CALLS_CHAIN, await buildYardstick("calls"), copies);
   } catch (error) {
     await stop();
     throw error;
@@ -104,7 +109,8 @@ async function openLab(options: CostOptions): Promise<Lab> {
   const rows = arms.slice(0, PROXIES.length);
   return {
     rows,
-    chains: arms.slice(PROXIES.length),
+    chains: arms.slice(PROXIES.length, -1),
+    calls: arms.at(-1)!,
     copies,
     rounds: options.rounds ?? ROUNDS,
     stop,
@@ -180,12 +186,12 @@ function fitOf(steps: CostStep[]): CostFit {
 /** All cells: each size with both kinds of answer, then what only the chains are asked. */
 function cellsOf(lab: Lab, sizes: number[]): Cell[] {
   const all = [...lab.rows, ...lab.chains];
-  const plain = cellOf(lab.chains, SMALL_BYTES, false);
+  const plain = cellOf([...lab.chains, lab.calls], SMALL_BYTES, false);
   return [
     ...sizes.flatMap((bytes) => [cellOf(all, bytes, false), cellOf(lab.rows, bytes, true)]),
     plain,
     cellOf(lab.chains, SMALL_BYTES, true),
-    { ...plain, sessions: plain.sessions * plain.steps, cold: true },
+    { ...plain, arms: lab.chains, sessions: plain.sessions * plain.steps, cold: true },
   ];
 }
 
@@ -193,13 +199,14 @@ function cellsOf(lab: Lab, sizes: number[]): Cell[] {
 function extrasOf(
   extras: Times[],
   copies: number,
-): Pick<CostReport, "worst_extra_us" | "us_per_sse_chunk"> {
+): Pick<CostReport, "worst_extra_us" | "us_per_sse_chunk" | "calls_us"> {
   const [followUp = 0, streamed = 0, cold = 0] = extras.map(
     (times) => overEmpty(times, "smetric-chain", copies).quartile,
   );
   return {
     worst_extra_us: round(cold - followUp, 2),
     us_per_sse_chunk: round((streamed - followUp) / (EVENTS + 1), 2),
+    calls_us: round(overEmpty(extras[0] ?? new Map(), CALLS_CHAIN, copies).quartile, 2),
   };
 }
 

@@ -4,7 +4,7 @@ import { mkdirSync, renameSync } from "node:fs";
 import { Failure } from "../../cli/failure.ts";
 import { fromRoot } from "../../cli/paths.ts";
 
-export type YardstickFilter = "empty" | "copy";
+export type YardstickFilter = "empty" | "copy" | "calls";
 
 /**
  * @returns absolute path of the Wasm module
@@ -17,7 +17,7 @@ export async function buildYardstick(name: YardstickFilter): Promise<string> {
   mkdirSync(fromRoot("build"), { recursive: true });
   const { error, stderr } = await asc.main([
     `lab/bench/filters/${name}.ts`,
-    ...["--config", "none", "--runtime", "stub", "-O3", "--noAssert"],
+    ...["--config", "none", "--runtime", "stub", "-O3", "--noAssert", "--use", "abort="],
     ...["--baseDir", fromRoot("."), "--outFile", unfinished],
   ]);
   if (error) throw new Failure(`filter ${name} does not compile: ${stderr.toString()}`);

@@ -25,16 +25,18 @@ const SESSIONS_PER_VALUE = 3.2;
 
 const ANSWER = {
   headers: [["content-type", "application/json"]] as [string, string][],
-  body: JSON.stringify({
-    choices: [
-      { index: 0, message: { role: "assistant", content: "Done." }, finish_reason: "stop" },
-    ],
-    usage: {
-      prompt_tokens: 1_000,
-      completion_tokens: 5,
-      prompt_tokens_details: { cached_tokens: 990 },
-    },
-  }),
+  chunks: [
+    JSON.stringify({
+      choices: [
+        { index: 0, message: { role: "assistant", content: "Done." }, finish_reason: "stop" },
+      ],
+      usage: {
+        prompt_tokens: 1_000,
+        completion_tokens: 5,
+        prompt_tokens_details: { cached_tokens: 990 },
+      },
+    }),
+  ],
 };
 
 interface Bench {
