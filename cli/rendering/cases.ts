@@ -14,6 +14,8 @@ export interface RenderCase {
   flags?: string[];
   /** Labels of the engines' service. */
   serviceLabels?: Record<string, string>;
+  /** What the documentation tells users to change, by kind: fields of `spec`, replaced whole. */
+  changes?: Record<string, object>;
 }
 
 export const CASES: RenderCase[] = [
@@ -59,5 +61,15 @@ export const CASES: RenderCase[] = [
     name: "envoy-gateway-route",
     plane: "envoy-gateway",
     manifests: ["traffic.yaml", "route.yaml"],
+  },
+  {
+    name: "envoy-gateway-route-buffered",
+    plane: "envoy-gateway",
+    manifests: ["traffic.yaml", "route.yaml"],
+    changes: {
+      // The defaults of Envoy Gateway, as where the limits are not the user's to raise.
+      ClientTrafficPolicy: { connection: { bufferLimit: 32_768 }, http2: {} },
+      BackendTrafficPolicy: { requestBuffer: { limit: "16Mi" } },
+    },
   },
 ];

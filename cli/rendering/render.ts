@@ -46,16 +46,36 @@ function buildRenderer(plane: Plane): string {
   return binary;
 }
 
+interface KubernetesObject {
+  kind: string;
+  metadata: object;
+  spec: object;
+}
+
+/** The objects of a YAML file, each passed through `change`. */
+function changed(file: string, change: (object: KubernetesObject) => object): string {
+  return parseAllDocuments(readFileSync(file, "utf8"))
+    .map((document) => stringify(change(document.toJS() as KubernetesObject)))
+    .join("---\n");
+}
+
 /** The cluster around the manifests, with the labels of a case on the engines' service. */
 function clusterOf({ plane, serviceLabels }: RenderCase): string {
-  const text = readFileSync(join(SOURCES, PACKAGES[plane], "cluster.yaml"), "utf8");
-  if (serviceLabels === undefined) return text;
-  return parseAllDocuments(text)
-    .map((document) => {
-      if (document.get("kind") !== "Service") return document.toString();
-      const service = document.toJS() as { metadata: object };
-      return stringify({ ...service, metadata: { ...service.metadata, labels: serviceLabels } });
-    })
+  return changed(join(SOURCES, PACKAGES[plane], "cluster.yaml"), (object) => {
+    if (object.kind !== "Service" || serviceLabels === undefined) return object;
+    return { ...object, metadata: { ...object.metadata, labels: serviceLabels } };
+  });
+}
+
+/** The manifests of a case in one text, with its changes. */
+function manifestsOf({ plane, manifests, changes = {} }: RenderCase): string {
+  return manifests
+    .map((file) =>
+      changed(fromRoot("deploy", plane, file), (object) => ({
+        ...object,
+        spec: { ...object.spec, ...changes[object.kind] },
+      })),
+    )
     .join("---\n");
 }
 
@@ -73,16 +93,18 @@ export class Renderer {
    * @throws Failure when the control plane refuses a manifest, with its words
    */
   async render(of: RenderCase): Promise<Rendered> {
-    const { plane, name, manifests, flags = [] } = of;
+    const { plane, name, flags = [] } = of;
     const cluster = join(this.#folder, "cluster.yaml");
+    const manifests = join(this.#folder, "manifests.yaml");
     const out = join(this.#folder, "rendered.json");
     writeFileSync(cluster, clusterOf(of));
+    writeFileSync(manifests, manifestsOf(of));
     const args = [
       ...["-cluster", cluster, "-image", await this.#imageLayout(), "-image-name", SHIPPED.image],
       ...["-out", out],
       ...(plane === "istio" ? ["-mesh", join(SOURCES, "istio", "mesh.yaml")] : []),
       ...flags,
-      ...manifests.map((file) => fromRoot("deploy", plane, file)),
+      manifests,
     ];
     const result = spawnSync(this.#binary(plane), args, {
       encoding: "utf8",
@@ -112,8 +134,9 @@ export class Renderer {
 }
 
 /** The text of a fixture. */
-export function fixtureText({ plane, manifests }: RenderCase, rendered: Rendered): string {
-  const from = manifests.map((file) => `deploy/${plane}/${file}`).join(", ");
+export function fixtureText({ plane, manifests, changes }: RenderCase, rendered: Rendered): string {
+  const files = manifests.map((file) => `deploy/${plane}/${file}`).join(", ");
+  const from = changes === undefined ? files : `${files}, changed as cases.ts says`;
   return (
     `# Written by \`npm run render:mesh\`: what the control plane makes of ${from}.\n` +
     stringify(rendered, { aliasDuplicateObjects: false, lineWidth: 0 })

@@ -26,6 +26,8 @@ interface Chain {
 
 const ISTIO: Chain = { noTrailers: true, noHealthChecks: true, noContinue: true };
 
+const ENVOY_GATEWAY: Chain = { overrideHost: true, noTrailers: true, noHealthChecks: true };
+
 const CHAINS: Record<string, Chain> = {
   pin: {},
   "pin-buffered": { buffer: "before" },
@@ -35,7 +37,8 @@ const CHAINS: Record<string, Chain> = {
   "rendered/istio-route-with-session-label": ISTIO,
   "rendered/istio-route-with-wasmplugin": { ...ISTIO, filterState: true, buffer: "behind" },
   "rendered/istio-sidecar": ISTIO,
-  "rendered/envoy-gateway-route": { overrideHost: true, noTrailers: true, noHealthChecks: true },
+  "rendered/envoy-gateway-route": ENVOY_GATEWAY,
+  "rendered/envoy-gateway-route-buffered": { ...ENVOY_GATEWAY, buffer: "before" },
 };
 
 /** The stateless way: where a session's later turns go is a hash, and the first turn has nothing to do with it. */
