@@ -2,14 +2,28 @@
 // The commands of the documentation that end by themselves, run as they stand, page by page.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fromRoot } from "../../cli/paths.ts";
+import { linesOf, madeUpRecords } from "../lab/what-if/rows.ts";
 
 /** Commands that do one thing and end; what serves or replays has tests of its own. */
-const FINITE = ["inspect", "init", "check", "image"];
+const FINITE = ["inspect", "init", "check", "image", "what-if", "tune"];
+
+/** What the pages call a user's access log: four endpoints in turn. */
+const TRAFFIC = {
+  ...{ sessions: 8, turns: 12 },
+  place: (session: number, turn: number) => `10.0.0.${(session + turn) % 4}:8000`,
+};
 
 const PAGES = [
   "README.md",
@@ -37,6 +51,7 @@ for (const page of PAGES) {
     // What the pages call the user's own files.
     const body = fromRoot("tests/fixtures/dialects/01-chat-first-string.json");
     for (const name of ["first.json", "second.json"]) copyFileSync(body, join(folder, name));
+    writeFileSync(join(folder, "access.log"), linesOf(madeUpRecords(TRAFFIC)));
     for (const args of commands) {
       const launcher = fromRoot("cli", "smetric-envoy.mjs");
       const result = spawnSync(process.execPath, [launcher, ...args], { cwd: folder });
