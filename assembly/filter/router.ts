@@ -73,6 +73,7 @@ export class Router {
     this.exposes = options.exposeDecision;
     this.writesDecision = options.decisionHeaders || !steering.namesEndpoint;
     const affinity = new Affinity(store, options.affinitySessions);
+    affinity.keepsAnswers = !isDisaggregated(options);
     this.affinity = affinity;
     this.teacher = new Teacher(options, affinity, meters);
     this.fleets = new Fleets(options, store, meters, vm);

@@ -86,14 +86,24 @@ export function tellPrefix(request: Request, boundary: Boundary, homes: Homes): 
   homes.seenBytes = request.headBytes + (whole ? boundary.afterRunBytes : boundary.prefixBytes);
 }
 
-/** Tokens of this request that an endpoint of the matched entry holds. The run after it only where it made it. */
-export function heldTokens(request: Request, boundary: Boundary, homes: Homes, home: Found): u32 {
+/**
+ * Tokens of this request that an endpoint of the matched entry holds. The run after it only where it made it.
+ *
+ * @param keepsAnswers endpoints decode what they prefill; otherwise their caches hold prompts alone
+ */
+export function heldTokens(
+  request: Request,
+  boundary: Boundary,
+  homes: Homes,
+  home: Found,
+  keepsAnswers: bool,
+): u32 {
   if (homes.doubted) return 0;
   // Of another head at most the head itself, until it is known what the two have in common.
   if (homes.headDiffers) return min(home.tokens, request.headTokens);
   if (home.tokens != WHOLE_CHAIN)
     return min(home.tokens, request.headTokens + boundary.prefixTokens);
-  const madeRun = !homes.matchedEnd && (home.own || !homes.shared);
+  const madeRun = keepsAnswers && !homes.matchedEnd && (home.own || !homes.shared);
   return request.headTokens + (madeRun ? boundary.afterRunTokens : boundary.prefixTokens);
 }
 

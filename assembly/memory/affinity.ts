@@ -55,6 +55,8 @@ const LEAST_STORED: i32 = 2;
 const DOUBTS: u8 = 2;
 
 export class Affinity {
+  /** False where the endpoints only prefill: what the model answers is decoded, and cached, somewhere else. */
+  keepsAnswers: bool = true;
   private table: EntryTable;
   private sessions: SessionTable;
   private heads: HeadTable;
@@ -206,7 +208,7 @@ export class Affinity {
       const slot = fleet.resolve(home.slot, home.generation, nowMs);
       if (slot == NO_SLOT) continue;
       if (homes.count == 0) homes.own = home.own;
-      const tokens = heldTokens(request, boundary, homes, home);
+      const tokens = heldTokens(request, boundary, homes, home, this.keepsAnswers);
       homes.add(slot, tokens, <u64>home.servedS * 1_000);
     }
   }

@@ -388,6 +388,18 @@ describe("a session that changes", () => {
     expect(worker.find(talk.step(6, 7), NOW).verifiedTurn).toBeGreaterThan(2);
   });
 
+  it("finds at an endpoint that only prefills what was sent to it, and not what was answered elsewhere", () => {
+    const worker = fleetOf(2);
+    const talk = new Talk(1);
+    worker.serve(talk, 1, NOW);
+    const next = talk.step(2, 3);
+    const whole = worker.find(next, NOW).prefixTokens[0];
+    worker.affinity.keepsAnswers = false;
+    const sent = worker.find(next, NOW).prefixTokens[0];
+    expect(sent).toBeLessThan(whole);
+    expect(sent).toBeGreaterThan(0);
+  });
+
   it("loses its credit when the engine finds nothing of it twice, and gets it back", () => {
     const worker = fleetOf(2);
     const talk = new Talk(1);
