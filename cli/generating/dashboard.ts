@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the Grafana dashboard out of a short table of panels.
+// Writes the Grafana dashboard out of a short table of panels, checked against Grafana's own types.
+import type { Dashboard, Panel as GrafanaPanel } from "@grafana/schema";
 
 export interface Query {
   /** PromQL. */
@@ -147,7 +148,7 @@ const COLUMNS = 2;
 const WIDTH = 24 / COLUMNS;
 const HEIGHT = 8;
 
-function writePanel(panel: Panel, index: number): object {
+function writePanel(panel: Panel, index: number): GrafanaPanel {
   return {
     id: index + 1,
     type: "timeseries",
@@ -182,7 +183,7 @@ function writePanel(panel: Panel, index: number): object {
 
 /** Text of deploy/observability/dashboard.json. */
 export function writeDashboard(): string {
-  return JSON.stringify({
+  const dashboard: Dashboard = {
     uid: "smetric-envoy",
     title: "smetric-envoy",
     tags: ["envoy", "llm"],
@@ -195,5 +196,6 @@ export function writeDashboard(): string {
       list: [{ name: "source", label: "Source", type: "datasource", query: "prometheus" }],
     },
     panels: PANELS.map(writePanel),
-  });
+  };
+  return JSON.stringify(dashboard);
 }
