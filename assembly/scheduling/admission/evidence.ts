@@ -6,13 +6,15 @@ import { EndpointState } from "./endpoint-state";
 import { StopClass } from "./stop-class";
 import { Judgement, judgeByTtft } from "./ttft-judge";
 
-/** Shorter expectations say nothing of a capacity. */
+/** Shorter expectations, beyond the head that others keep in the cache, say nothing of a capacity. */
 const LEAST_EXPECTED: f64 = 4_000;
 /**
  * A prefix is cached in blocks, and beliefs are estimates: text of one conversation differs in bytes per token by a
  * tenth. What a small real loss would have told of the capacity is less than what a false one spoils.
  */
 const TOLERATED_SHARE: f64 = 0.15;
+/** But a session that has lost half of what is its own was evicted, however long the head is that it shares. */
+const TOLERATED_OWN_SHARE: f64 = 0.5;
 const TOLERATED_TOKENS: f64 = 64;
 
 /** Where more of the reported hits than this were as slow as losses, a slow one is one. */
@@ -46,7 +48,7 @@ export function believedCached(
   deed: Deed,
 ): f64 {
   const reported = reportedCached(call, evidence);
-  if (call.expectedTokens < LEAST_EXPECTED) return reported;
+  if (ownTokens(call) < LEAST_EXPECTED) return reported;
   const refill = endpoint.refill;
   const judgement = judgeByTtft(
     evidence.ttftSeconds,
@@ -60,7 +62,7 @@ export function believedCached(
     if (slow) return call.sharedTokens;
     return judgement == Judgement.Hit ? call.expectedTokens : -1;
   }
-  if (isLost(call.expectedTokens, reported) || judgement == Judgement.Unclear) return reported;
+  if (isLost(call, reported) || judgement == Judgement.Unclear) return reported;
   deed.slowHit = slow ? 1 : 0;
   return slow && endpoint.slowHits > SLOW_SHARE ? min(reported, call.sharedTokens) : reported;
 }
@@ -80,8 +82,8 @@ export function computedTokens(call: AdmissionCall, cached: f64): f64 {
 /** Turns a hit or a loss at a known stack distance into bounds of the capacity. */
 export function fillBounds(call: AdmissionCall, cached: f64, deed: Deed): void {
   const expected = call.expectedTokens;
-  if (!call.measured || expected < LEAST_EXPECTED || cached < 0) return;
-  if (!isLost(expected, cached)) {
+  if (!call.measured || ownTokens(call) < LEAST_EXPECTED || cached < 0) return;
+  if (!isLost(call, cached)) {
     deed.atLeast = call.low + expected;
     return;
   }
@@ -91,6 +93,13 @@ export function fillBounds(call: AdmissionCall, cached: f64, deed: Deed): void {
   deed.lostTokens = expected - cached;
 }
 
-function isLost(expected: f64, cached: f64): bool {
-  return expected - cached > max(TOLERATED_SHARE * expected, TOLERATED_TOKENS);
+/** Part of the expected prefix that no other session keeps in the cache. */
+function ownTokens(call: AdmissionCall): f64 {
+  return call.expectedTokens - call.sharedTokens;
+}
+
+function isLost(call: AdmissionCall, cached: f64): bool {
+  const expected = call.expectedTokens;
+  const tolerated = min(TOLERATED_SHARE * expected, TOLERATED_OWN_SHARE * ownTokens(call));
+  return expected - cached > max(TOLERATED_TOKENS, tolerated);
 }

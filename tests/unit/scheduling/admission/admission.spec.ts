@@ -302,6 +302,32 @@ describe("hits that are as slow as losses", () => {
   });
 });
 
+describe("a head that others share", () => {
+  it("is no hit: a session that has lost its own part was evicted", () => {
+    const admission = given(0);
+    for (let turn: u64 = 0; turn < 2; turn++) {
+      const call = callOf(1, 20_500, turn == 0 ? NO_ENDPOINT : 0);
+      call.sharedTokens = 15_000;
+      admission.send(call, 0, 0, START_MS + turn * 1_000);
+      admission.firstByte(call);
+      admission.end(call, told(15_000, 100, StopClass.Tool), START_MS + turn * 1_000 + 500);
+    }
+    expect(admission.endpoints.view(0).capacity.hasLoss).toBe(true);
+  });
+
+  it("says nothing of a session that has hardly more", () => {
+    const admission = given(0);
+    for (let turn: u64 = 0; turn < 2; turn++) {
+      const call = callOf(1, 17_500, turn == 0 ? NO_ENDPOINT : 0);
+      call.sharedTokens = 15_000;
+      admission.send(call, 0, 0, START_MS + turn * 1_000);
+      admission.firstByte(call);
+      admission.end(call, told(15_000, 100, StopClass.Tool), START_MS + turn * 1_000 + 500);
+    }
+    expect(admission.endpoints.view(0).capacity.hasLoss).toBe(false);
+  });
+});
+
 describe("an estimate that is off", () => {
   it("is no loss: reports are read in the unit of the estimate", () => {
     const admission = given(0);
