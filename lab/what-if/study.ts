@@ -51,6 +51,8 @@ export interface LoadPoint {
 
 /** Users notice from there on: a fifth off the slowest answers, or a twentieth more tokens in time. */
 const NOTICED_TTFT = 0.8;
+/** Nobody notices less, whatever its share. */
+const NOTICED_MS = 100;
 const NOTICED_TOKENS = 1.05;
 
 function reportOf(arm: Arm, played: readonly Played[]): ArmReport {
@@ -102,7 +104,8 @@ export function matters({ now, ours }: LoadPoint): boolean {
   const others = seedsOf(now);
   return seedsOf(ours).every((mine, index) => {
     const other = others[index]!;
-    const sooner = mine.ttft_ms.p99 <= NOTICED_TTFT * other.ttft_ms.p99;
+    const soonerMs = other.ttft_ms.p99 - mine.ttft_ms.p99;
+    const sooner = mine.ttft_ms.p99 <= NOTICED_TTFT * other.ttft_ms.p99 && soonerMs >= NOTICED_MS;
     return sooner || mine.tps_slo >= NOTICED_TOKENS * other.tps_slo;
   });
 }
