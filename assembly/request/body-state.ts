@@ -54,10 +54,10 @@ export abstract class BodyState extends Sink {
     this.frames.clear();
   }
 
-  /** Fills in what the items say, the open one included as far as it is known. */
-  answerItems(request: Request): void {
+  /** Fills in what the items say; `goesOn`: the open item counts as far as it is known. */
+  answerItems(request: Request, goesOn: bool): void {
     const continues = this.fields.continuesFinal;
-    this.conversation.answer(request, continues, this.item.isOpenClients);
+    this.conversation.answer(request, continues, goesOn && this.item.isOpenClients);
   }
 
   /** A key of the body: says where its text counts, and starts what came twice anew. */

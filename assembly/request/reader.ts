@@ -59,7 +59,7 @@ export class RequestReader {
     const isPrompt = sink.choice.isMade && sink.choice.format.listPlace == Place.Prompt;
     const tally = isPrompt ? sink.prompt.tally : sink.conversation.tally;
     if (isPrompt) sink.prompt.answer(request);
-    else sink.answerItems(request);
+    else sink.answerItems(request, this.reading == Reading.Open);
     sink.head.answer(request);
     request.reading = this.reading;
     request.dialect = this.dialect;

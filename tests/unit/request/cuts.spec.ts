@@ -130,4 +130,14 @@ describe("a body that is cut", () => {
       }
     }
   });
+
+  it("tells nothing of an open item once it is known that no more will come", () => {
+    const body = BODIES[0];
+    const cut = body.text.substring(0, body.text.indexOf("Look at"));
+    const reading = new Reading();
+    expect(reading.read(cut, false).turn).toBe(2);
+    const ended = reading.read(cut);
+    expect(ended.turn).toBe(0);
+    expect(ended.lastModelEndByte).toBe(-1);
+  });
 });
