@@ -98,7 +98,10 @@ export class Options {
    * answer so far.
    */
   holdStallMs: i32 = 1000;
-  /** Milliseconds between two looks at held requests. */
+  /**
+   * Milliseconds between two ticks: held requests are looked at, and what a worker has counted
+   * and learned is given to the others and to Envoy's stats.
+   */
   tickMs: i32 = 50;
   /**
    * Bytes of a body that are copied into the filter at a time. Memory for it is taken once per
