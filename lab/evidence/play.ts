@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run: a plan from its description, the virtual driver, and the measures that are kept of it.
-import type { Watcher } from "../replay/drivers/driver.ts";
+import { UNDISTURBED, type Watcher } from "../replay/drivers/driver.ts";
 import { VirtualDriver } from "../replay/drivers/virtual/virtual-driver.ts";
 import { type Measures, measure } from "../replay/measures/measures.ts";
 import { buildPlan } from "../replay/plan.ts";
@@ -39,9 +39,11 @@ export function kept(measures: Measures): RunMeasures {
 export async function play(spec: RunSpec, wasm: string): Promise<RunMeasures> {
   const { trace, half, fleet, load, minutes, seed, arm, configuration } = spec;
   const source = workloadNamed(trace, { seed, tokenScale: 1, starts: "genuine", half });
-  const plan = buildPlan(source, { fleet, load, minutes, seed });
+  const disturbance = { ...UNDISTURBED, ...spec.disturbance };
+  const plan = buildPlan(source, { fleet, load, minutes, seed, disturbance });
+  const { bytesPerToken = BYTES_PER_TOKEN, gateways = 1 } = spec;
   const driver = new VirtualDriver({
-    ...{ wasm, bytesPerToken: BYTES_PER_TOKEN, workers: WORKERS, gateways: 1 },
+    ...{ wasm, bytesPerToken, workers: WORKERS, gateways },
     configuration,
   });
   const run = await driver.run(arm, plan, SILENT, new AbortController().signal);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a study is: runs fixed beforehand, and what is written about them afterwards.
-import type { FleetPlan } from "../replay/drivers/driver.ts";
+import type { Disturbance, FleetPlan } from "../replay/drivers/driver.ts";
 import type { Measures } from "../replay/measures/measures.ts";
 import type { LoadPlan } from "../replay/plan.ts";
 
@@ -23,6 +23,12 @@ export interface RunSpec {
   arm: string;
   /** Fields of the filter's configuration beside `policy`, for arms that run the filter. */
   configuration?: object;
+  /** What goes wrong or changes; nothing unless said otherwise. */
+  disturbance?: Partial<Disturbance>;
+  /** Gateways in front of the fleet, one unless said otherwise. */
+  gateways?: number;
+  /** Bytes of body per token, an eighth of the real ones unless said otherwise. */
+  bytesPerToken?: number;
 }
 
 /** The measures of docs/measures.md without those that are lists by endpoint or turn. */

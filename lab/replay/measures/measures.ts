@@ -69,6 +69,9 @@ export interface Measures extends JobMeasures {
   prefill_tps_slo: number;
   ttft_ms: Spread;
   tpot_ms: Spread;
+  /** Of all requests, also those that nobody held. */
+  hold_s: Spread;
+  hold_longest_s: number;
   makespan_s: number;
   load_max_over_mean: number;
   load_cv: number;
@@ -293,6 +296,8 @@ export function measure(run: ArmRun): Measures {
     prefill_tps_slo: total(records, (r) => (meetsTtft(r) ? r.promptTokens : 0)) / seconds,
     ttft_ms: spreadOf(records.map((record) => record.firstTokenMs - record.startedMs)),
     tpot_ms: spreadOf(records.map(tpotOf).filter((tpot) => tpot !== null)),
+    hold_s: spreadOf(records.map((record) => record.holdMs / 1000)),
+    hold_longest_s: records.length === 0 ? NaN : max(records.map(({ holdMs }) => holdMs)) / 1000,
     ...jobMeasures(run),
     makespan_s: records.length === 0 ? NaN : max(records.map((record) => record.endedMs)) / 1000,
     load_max_over_mean: ratio(max(perEndpoint), mean(perEndpoint)),
