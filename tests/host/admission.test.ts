@@ -196,10 +196,11 @@ async function worldOf(target: (typeof TARGETS)[number], seed: number): Promise<
   return world;
 }
 
-/** Gauges that are not 0, without what is believed of endpoints. */
+/** Gauges of load that are not 0, without those of what is believed and learned. */
 function loadGauges(envoy: VirtualEnvoy): Record<string, number> {
+  const loads = /^smetric_(held|in_flight|pending_prefill_tokens|context_tokens|resident_tokens)/;
   const open = Object.entries(openGauges(envoy));
-  return Object.fromEntries(open.filter(([name]) => !/capacity|window/.test(name)));
+  return Object.fromEntries(open.filter(([name]) => loads.test(name)));
 }
 
 for (const target of TARGETS) {
