@@ -88,6 +88,38 @@ export const PANELS: Panel[] = [
     queries: [{ expr: `smetric_in_flight`, legend: "{{fleet}} {{slot}}" }],
   },
   {
+    title: "Load spread",
+    says: "Busiest endpoint over the mean, by requests in flight: 1 is even.",
+    unit: "short",
+    queries: [
+      {
+        expr: `max by (fleet) (smetric_in_flight) / avg by (fleet) (smetric_in_flight)`,
+        legend: "{{fleet}}",
+      },
+    ],
+  },
+  {
+    title: "Admission: who waits",
+    says: "Requests that wait at the moment, and how long they did at the 95th percentile (s).",
+    unit: "short",
+    queries: [
+      { expr: `sum(smetric_held)`, legend: "waiting" },
+      {
+        expr: `histogram_quantile(0.95, sum by (le) (rate(smetric_hold_ms_bucket${RATE}))) / 1000`,
+        legend: "p95, s",
+      },
+    ],
+  },
+  {
+    title: "Admission: measured capacity and residents",
+    says: "KV tokens that an endpoint holds, and those of the sessions that live there.",
+    unit: "short",
+    queries: [
+      { expr: `smetric_capacity_tokens`, legend: "capacity {{fleet}} {{slot}}" },
+      { expr: `smetric_resident_tokens`, legend: "resident {{fleet}} {{slot}}" },
+    ],
+  },
+  {
     title: "Turn of conversations",
     says: "Median and 95th percentile of the turn number.",
     unit: "short",

@@ -83,7 +83,9 @@ test("Prometheus accepts the alert rules", () => {
 /** With stats_tags in the bootstrap, and without: there the configuration makes the labels out of the names. */
 for (const bootstrap of ["pin", "rendered/istio-route"])
   test(`${bootstrap}: every query of the dashboard finds numbers of a real run`, async (t) => {
-    const fleet = await startFleet(t, { bootstrap });
+    // Admission has numbers of its own; a session that has no room for a moment is held.
+    const admission = { enabled: true, capacity_tokens: 200 };
+    const fleet = await startFleet(t, { bootstrap, configuration: { admission } });
     const prometheus = await startPrometheus(t, new URL(fleet.envoy.adminUrl).host);
     const sessions = Array.from({ length: 8 }, (_, i) => new Conversation(`Question ${i}`));
     const waiting = new Set(PANELS.flatMap(({ queries }) => queries.map(({ expr }) => expr)));
