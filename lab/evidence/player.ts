@@ -6,6 +6,7 @@ import { Worker } from "node:worker_threads";
 import { buildFilter } from "../../cli/build.ts";
 import { Failure } from "../../cli/failure.ts";
 import { fromRoot } from "../../cli/paths.ts";
+import { splitArm } from "../replay/admission/arms.ts";
 import { FILTER_POLICIES } from "../replay/drivers/virtual/virtual-driver.ts";
 import type { RunMeasures, RunSpec } from "./study.ts";
 import type { Task, TaskResult } from "./worker.ts";
@@ -71,7 +72,7 @@ export class Player {
 
   /** Equal for runs that give equal numbers. */
   keyOf(spec: RunSpec): string {
-    const filter = FILTER_POLICIES.includes(spec.arm) ? this.filterDigest : "";
+    const filter = FILTER_POLICIES.includes(splitArm(spec.arm).policy) ? this.filterDigest : "";
     // What a study calls a cell decides nothing.
     return digestOf(JSON.stringify([{ ...spec, cell: "" }, filter, this.labDigest]));
   }
