@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { ENVOY_VERSION, OLDER_ENVOY_VERSION } from "../../envoy/find-envoy.ts";
 import { send, takeTurn } from "./harness/client.ts";
 import { Conversation } from "./harness/conversation.ts";
-import { sha256 } from "./harness/endpoint.ts";
-import { outcomes, startFleet, until } from "./harness/fleet.ts";
+import { completion, sha256 } from "./harness/endpoint.ts";
+import { countsAreGiven, outcomes, startFleet, until } from "./harness/fleet.ts";
 import { on } from "./harness/ways.ts";
 
 const SESSIONS = 8;
@@ -100,3 +100,34 @@ for (const way of WAYS) {
     assert.equal(fleet.exchanges[0]?.bodySha256, sha256(session.body()));
   });
 }
+
+test("observe: whom admission would hold is counted, and nobody waits", async (t) => {
+  const waiting: (() => void)[] = [];
+  let holds = false;
+  const fleet = await startFleet(t, {
+    ...{ bootstrap: "observe", size: 1, concurrency: 1 },
+    configuration: { admission: { enabled: true, dry_run: true, capacity_tokens: 6_000 } },
+    answer: async (exchange, response) => {
+      const text = JSON.stringify(completion(exchange, 1));
+      response.writeHead(200, { "content-type": "application/json" });
+      response.write(text.slice(0, 1)); // Observing, the filter learns from the head who serves.
+      if (holds) await new Promise<void>((resolve) => waiting.push(resolve));
+      response.end(text.slice(1));
+    },
+  });
+  // The endpoint becomes known.
+  assert.equal((await send(fleet.envoy.url, new Conversation("Hello").body())).status, 200);
+  holds = true;
+  const replies: ReturnType<typeof send>[] = [];
+  for (let index = 0; index < 3; index++) {
+    const session = new Conversation(`${index}: ${"word ".repeat(4_000)}`);
+    replies.push(send(fleet.envoy.url, session.body()));
+    await until("it is served", () => waiting.length === index + 1);
+  }
+  for (const goOn of waiting) goOn();
+  for (const { status } of await Promise.all(replies)) assert.equal(status, 200);
+  await countsAreGiven();
+  const stats = await fleet.envoy.stats("^wasmcustom\\.smetric_admission");
+  assert.ok((stats["wasmcustom.smetric_admission.result.would_hold"] ?? 0) > 0);
+  assert.equal(stats["wasmcustom.smetric_admission.result.held"], 0);
+});
