@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The study of admission on made-up results: which runs it asks for, and what it says about them.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { admissionStudy } from "../../../lab/evidence/admission/admission-study.ts";
+import type { Results, RunMeasures, RunSpec } from "../../../lab/evidence/study.ts";
+
+const NOTHING: Results = { get: () => undefined };
+
+function spread(value: number) {
+  return { mean: value, p50: value, p90: value, p95: value, p99: value };
+}
+
+/** Without admission half is done; a window of 1 does 95 %, and so does AIMD half as well. */
+function measuresOf({ arm, configuration }: RunSpec): RunMeasures {
+  const isLimited = JSON.stringify(configuration ?? {}) === '{"admission":{}}';
+  const shares: Record<string, number> = {
+    sticky: 50,
+    "sticky+aimd": 70,
+    "sticky+fixed:1": 95,
+    "sticky+learned": isLimited ? 75 : 100,
+  };
+  const tps = (shares[arm] ?? 60) * 1000;
+  return {
+    tps,
+    hit_rate: tps / 110_000,
+    hit_possible: 0.97,
+    ttft_ms: spread(100),
+    hold_s: spread(arm === "sticky" ? 0 : 2),
+    hold_longest_s: arm === "sticky" ? 0 : 600,
+    jct_s: spread(100_000_000 / tps),
+    unfinished_jobs: 0,
+  } as unknown as RunMeasures;
+}
+
+const EVERYTHING: Results = { get: measuresOf };
+
+describe("the study of admission", () => {
+  it("searches the best window with one seed and plays it with the others", () => {
+    const first = admissionStudy.runs("default", NOTHING);
+    const windows = (specs: RunSpec[]) => specs.filter(({ arm }) => arm.includes("fixed"));
+    assert.deepEqual([...new Set(windows(first).map(({ seed }) => seed))], [1]);
+    const more = windows(admissionStudy.runs("default", EVERYTHING)).filter(({ seed }) => seed > 1);
+    assert.ok(more.length > 0);
+    assert.deepEqual([...new Set(more.map(({ arm }) => arm))], ["sticky+fixed:1"]);
+  });
+
+  it("asks for each run once, and for no more than it announces", () => {
+    for (const size of ["quick", "default", "full"] as const) {
+      const specs = admissionStudy.runs(size, EVERYTHING).map((spec) => JSON.stringify(spec));
+      assert.equal(new Set(specs).size, specs.length);
+      assert.ok(specs.length <= admissionStudy.mostRuns(size));
+    }
+  });
+
+  it("holds its figures against the best window, none, and the default hold limit", () => {
+    const { markdown, tables, panels } = admissionStudy.findings("default", EVERYTHING);
+    assert.match(markdown, /learned is at 1\.05 on average, at worst 1\.05/);
+    assert.match(markdown, /AIMD is at 0\.74/);
+    assert.match(markdown, /2\.00 at 120 x 1 M, 2\.00 at 256 x 1 M, 2\.00 at 400 x 2 M/);
+    assert.match(markdown, /50 % of the gain is left/);
+    assert.match(markdown, /has 0\.50 of the mean job time/);
+    assert.deepEqual(
+      tables.map(({ rows }) => rows.length > 0),
+      [true, true, true],
+    );
+    assert.equal(panels.length, 2);
+  });
+
+  it("says nothing of what has not been played", () => {
+    const { markdown, panels } = admissionStudy.findings("default", NOTHING);
+    assert.doesNotMatch(markdown, /NaN|undefined/);
+    assert.deepEqual(panels, []);
+  });
+});
