@@ -67,26 +67,26 @@ function disaggregated(name: string, gbps: number, kneePerS: number): Cell {
 
 /** Letter: tier bandwidth (n 0, b 2.5, c 10, d 40 GB/s for all), number: 100,000 KV tokens an endpoint, p: prefill. */
 export const CELLS: readonly Cell[] = [
-  colocated("n28", ROOMY, 0, 0.62),
-  colocated("n07", TIGHT, 0, 0.38),
-  colocated("c28", ROOMY, 10, 0.64),
+  colocated("n28", ROOMY, 0, 0.65),
+  colocated("n07", TIGHT, 0, 0.35),
+  colocated("c28", ROOMY, 10, 0.67),
   colocated("c07", TIGHT, 10, 0.5),
-  colocated("d28", ROOMY, 40, 0.66),
-  colocated("d07", TIGHT, 40, 0.62),
-  disaggregated("pn14", 0, 0.42),
-  disaggregated("pd14", 40, 0.7),
+  colocated("d28", ROOMY, 40, 0.68),
+  colocated("d07", TIGHT, 40, 0.65),
+  disaggregated("pn14", 0, 0.38),
+  disaggregated("pd14", 40, 0.95),
 ];
 
 /** What the whole grid has beside `CELLS`. */
 const MORE_CELLS: readonly Cell[] = [
   colocated("n14", EVEN, 0, 0.54),
-  colocated("b28", ROOMY, 2.5, 0.62),
+  colocated("b28", ROOMY, 2.5, 0.65),
   colocated("b14", EVEN, 2.5, 0.56),
-  colocated("b07", TIGHT, 2.5, 0.42),
+  colocated("b07", TIGHT, 2.5, 0.4),
   colocated("c14", EVEN, 10, 0.62),
   colocated("d14", EVEN, 40, 0.66),
-  disaggregated("pb14", 2.5, 0.46),
-  disaggregated("pc14", 10, 0.6),
+  disaggregated("pb14", 2.5, 0.45),
+  disaggregated("pc14", 10, 0.7),
 ];
 
 export const FULL_CELLS: readonly Cell[] = [...CELLS, ...MORE_CELLS];
@@ -180,14 +180,14 @@ export const SIDE_CELLS: readonly SideCell[] = [
   },
   {
     cell: side("airline", "airline conversations, no tier", "airline", 0),
-    load: { ratePerS: 20 },
+    load: { ratePerS: 4 },
     arms: [OURS, "agentix", "round-robin"],
   },
 ];
 
 /** Bandwidths of the tier among which the smallest sufficient one is looked for, at one load and with small caches. */
 export const TIERS_GBPS: readonly number[] = [0, 2.5, 10, 40, UNLIMITED_GBPS];
-const TIER_RATE_PER_S = 0.62;
+const TIER_RATE_PER_S = 0.65;
 
 export function tierSpec(gbps: number): RunSpec {
   const title = tierTitle(gbps);
