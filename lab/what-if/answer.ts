@@ -38,8 +38,12 @@ function logLine({ log, observed }: Findings): string {
     log.rows.length === log.allRequests
       ? ""
       : `, the busiest of ${count(log.allRequests)} requests over ${minutes(log.allMs)}`;
+  const other =
+    log.elsewhere > 0
+      ? `; ${count(log.elsewhere)} requests to models on other endpoints are left out`
+      : "";
   const skipped = log.others > 0 ? `; ${count(log.others)} other lines were passed over` : "";
-  return `the log: ${played} ${span}${part}${skipped}`;
+  return `the log: ${played} ${span}${part}${other}${skipped}`;
 }
 
 function trustLine(findings: Findings, now: ArmReport): string {

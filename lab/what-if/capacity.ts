@@ -67,8 +67,8 @@ function reusesOf({ calls }: Observed): Reuse[] {
     if (endpoint === null) continue;
     const recent: Recent = endpoints.get(endpoint) ?? new Map<number, number>();
     endpoints.set(endpoint, recent);
-    const before = lastTurnHere(calls, call);
-    const distanceTokens = distanceOf(recent, call.session);
+    const before = cachedTokens === null ? null : lastTurnHere(calls, call);
+    const distanceTokens = before === null ? null : distanceOf(recent, call.session);
     if (before !== null && distanceTokens !== null && cachedTokens !== null) {
       const own = before.inputTokens - before.headTokens;
       const found = cachedTokens - before.headTokens >= FOUND_SHARE * own;

@@ -9,6 +9,7 @@ import {
 } from "../replay/workloads/linked-rows.ts";
 import type { Session } from "../replay/workloads/session.ts";
 import { readTrace } from "../replay/workloads/trace-file.ts";
+import { busiestFleet, rowsWhere } from "./one-fleet.ts";
 
 /** The part of a log that is replayed. */
 export interface Log {
@@ -17,9 +18,11 @@ export interface Log {
   rows: readonly LinkedRow[];
   trees: readonly Tree[];
   spanMs: number;
-  /** All conversations of the file, and the time that they cover. */
+  /** All conversations of the fleet, and the time that they cover. */
   allRequests: number;
   allMs: number;
+  /** Conversations with models on other endpoints. */
+  elsewhere: number;
   /** Lines of an access log that are no records. */
   others: number;
 }
@@ -53,13 +56,8 @@ function busiestStart(rows: readonly LinkedRow[], windowMs: number): number {
 
 /** Rows of a window; what continues a row before it begins a session in the middle of its life. */
 function cut(rows: readonly LinkedRow[], startMs: number, endMs: number): LinkedRow[] {
-  const from = rows.findIndex(({ timeMs }) => timeMs >= startMs);
-  const inside = rows.slice(from).filter(({ timeMs }) => timeMs <= endMs);
-  return inside.map((row) => ({
-    ...row,
-    timeMs: row.timeMs - startMs,
-    parent: row.parent < from ? -1 : row.parent - from,
-  }));
+  const inside = rowsWhere(rows, ({ timeMs }) => timeMs >= startMs && timeMs <= endMs);
+  return inside.map((row) => ({ ...row, timeMs: row.timeMs - startMs }));
 }
 
 function requireConversations(file: string, rows: readonly LinkedRow[]): void {
@@ -90,7 +88,8 @@ function requireSpan(file: string, spanMs: number): void {
  * @throws Failure for what is no log, cannot be read, or is too short to tell anything
  */
 export function readLog(file: string, windowMs: number): Log {
-  const { name, rows: all, others } = readTrace(file);
+  const { name, rows: read, others } = readTrace(file);
+  const all = busiestFleet(read);
   requireConversations(file, all);
   const allMs = spanOf(all);
   requireSpan(file, allMs);
@@ -99,8 +98,8 @@ export function readLog(file: string, windowMs: number): Log {
   const rows = cut(all, startMs, startMs + windowMs);
   if (!isWhole) requireConversations(`${file}, its busiest part`, rows);
   const spanMs = isWhole ? allMs : windowMs;
-  const allRequests = all.length;
-  return { name, rows, trees: treesOf(rows), spanMs, allRequests, allMs, others };
+  const counts = { allRequests: all.length, elsewhere: read.length - all.length, others };
+  return { name, rows, trees: treesOf(rows), spanMs, allMs, ...counts };
 }
 
 /** The sessions of a log as it stands, in the order of its trees. */

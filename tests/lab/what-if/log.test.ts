@@ -68,6 +68,19 @@ describe("a log", () => {
     assert.ok(observed.recomputed! > 0.35 && observed.recomputed! < 0.5);
   });
 
+  it("that tells of several fleets is read as the busiest of them", () => {
+    const first = madeUpRecords(STEADY).map((record) => ({ ...record, model: "a" }));
+    const elsewhere: MadeUp = { ...STEADY, sessions: 3, place: () => "10.0.9.9:80" };
+    const second = madeUpRecords(elsewhere).map((record) => ({ ...record, model: "b" }));
+    const log = readLog(write("two.log", linesOf([...first, ...second])), MINUTES_MS);
+    assert.equal(log.rows.length, 96);
+    assert.equal(log.elsewhere, 36);
+    assert.ok(log.rows.every(({ served }) => served.endpoint !== "10.0.9.9:80"));
+    const shared = second.map((record) => ({ ...record, endpoint: ENDPOINTS[0] }));
+    const both = readLog(write("shared.log", linesOf([...first, ...shared])), MINUTES_MS);
+    assert.equal(both.elsewhere, 0);
+  });
+
   it("tells how much its live sessions fill", () => {
     const log = logOf(STEADY);
     assert.equal(peakContextTokens(log), 8 * 12_050);
