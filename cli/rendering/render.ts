@@ -61,10 +61,12 @@ function changed(file: string, change: (object: KubernetesObject) => object): st
 
 /** The cluster around the manifests, with the labels of a case on the engines' service. */
 function clusterOf({ plane, serviceLabels }: RenderCase): string {
-  return changed(join(SOURCES, PACKAGES[plane], "cluster.yaml"), (object) => {
+  const engines = changed(join(SOURCES, "engines.yaml"), (object) => {
     if (object.kind !== "Service" || serviceLabels === undefined) return object;
     return { ...object, metadata: { ...object.metadata, labels: serviceLabels } };
   });
+  if (plane === "istio") return engines;
+  return `${engines}---\n${readFileSync(join(SOURCES, "envoygateway", "cluster.yaml"), "utf8")}`;
 }
 
 /** The manifests of a case in one text, with its changes. */

@@ -27,6 +27,7 @@ import (
 	"github.com/envoyproxy/gateway/internal/xds/bootstrap"
 	"github.com/envoyproxy/gateway/internal/xds/translator"
 	xdstypes "github.com/envoyproxy/gateway/internal/xds/types"
+	"github.com/envoyproxy/gateway/smetric/manifests"
 	"github.com/envoyproxy/gateway/smetric/output"
 	"github.com/envoyproxy/gateway/smetric/registry"
 )
@@ -54,13 +55,13 @@ func main() {
 	}
 }
 
-func run(o options, manifests []string) error {
+func run(o options, files []string) error {
 	modules, err := registry.Serve(o.imageFolder, o.shippedImage)
 	if err != nil {
 		return err
 	}
 	defer modules.Stop()
-	text, err := readAll(append([]string{o.clusterFile}, manifests...))
+	text, err := manifests.Read(append([]string{o.clusterFile}, files...)...)
 	if err != nil {
 		return err
 	}
@@ -86,18 +87,6 @@ func run(o options, manifests []string) error {
 		return err
 	}
 	return write(table, started, o.outFile)
-}
-
-func readAll(files []string) (string, error) {
-	var texts []string
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return "", err
-		}
-		texts = append(texts, string(text))
-	}
-	return strings.Join(texts, "\n---\n"), nil
 }
 
 // The loader knows every kind but this one.

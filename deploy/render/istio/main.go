@@ -15,6 +15,7 @@ import (
 	hcm "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/envoyproxy/gateway/smetric/manifests"
 	"github.com/envoyproxy/gateway/smetric/output"
 	"github.com/envoyproxy/gateway/smetric/registry"
 	"istio.io/istio/pilot/pkg/features"
@@ -54,13 +55,13 @@ func main() {
 	}
 }
 
-func run(o options, manifests []string) error {
+func run(o options, files []string) error {
 	modules, err := registry.Serve(o.imageFolder, o.shippedImage)
 	if err != nil {
 		return err
 	}
 	defer modules.Stop()
-	config, err := readAll(manifests)
+	config, err := manifests.Read(files...)
 	if err != nil {
 		return err
 	}
@@ -94,18 +95,6 @@ func run(o options, manifests []string) error {
 		return err
 	}
 	return rendered.Write(o.outFile)
-}
-
-func readAll(files []string) (string, error) {
-	var texts []string
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return "", err
-		}
-		texts = append(texts, string(text))
-	}
-	return strings.Join(texts, "\n---\n"), nil
 }
 
 // The ingress gateway, or the sidecar of a client in the namespace of the engines.
