@@ -111,12 +111,13 @@ export const PANELS: Panel[] = [
     ],
   },
   {
-    title: "Admission: measured capacity and residents",
-    says: "KV tokens that an endpoint holds, and those of the sessions that live there.",
+    title: "Admission: measured capacity, window and residents",
+    says: "KV tokens that an endpoint holds, what resident sessions may take of that, and what they take. Residents at the window with requests held: the fleet is full.",
     unit: "short",
     queries: [
       { expr: `smetric_capacity_tokens`, legend: "capacity {{fleet}} {{slot}}" },
       { expr: `smetric_resident_tokens`, legend: "resident {{fleet}} {{slot}}" },
+      { expr: `smetric_window_tokens`, legend: "window {{fleet}} {{slot}}" },
     ],
   },
   {
