@@ -42,7 +42,8 @@ function logLine({ log, observed }: Findings): string {
     log.elsewhere > 0
       ? `; ${count(log.elsewhere)} requests to models on other endpoints are left out`
       : "";
-  const skipped = log.others > 0 ? `; ${count(log.others)} other lines were passed over` : "";
+  const lines = log.others === 1 ? "line was" : "lines were";
+  const skipped = log.others > 0 ? `; ${count(log.others)} other ${lines} passed over` : "";
   return `the log: ${played} ${span}${part}${other}${skipped}`;
 }
 
