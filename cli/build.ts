@@ -15,9 +15,24 @@ import { fromRoot } from "./paths.ts";
 
 export type FilterTarget = "release" | "debug";
 
-/** The request reader alone, for benches and for tests that compare it with a plain one. */
-const READER_ENTRY = "tests/unit/request/reader-module.ts";
-const READER_OUTPUT = "build/reader.wasm";
+/** A part of the filter as a module of its own, for benches and for tests that compare it with something plain. */
+interface Part {
+  what: string;
+  entry: string;
+  output: string;
+}
+
+const READER: Part = {
+  what: "the request reader",
+  entry: "tests/unit/request/reader-module.ts",
+  output: "build/reader.wasm",
+};
+
+const PICK: Part = {
+  what: "the pick",
+  entry: "tests/unit/scheduling/pick-module.ts",
+  output: "build/pick.wasm",
+};
 
 const OUTPUT: Record<FilterTarget, string> = {
   release: "build/smetric.wasm",
@@ -90,21 +105,33 @@ interface CompilerConfig {
   targets: { release: { optimizeLevel: number; shrinkLevel: number } };
 }
 
+async function buildPart({ what, entry, output }: Part): Promise<string> {
+  const digest = digestSources(fromRoot(entry));
+  if (isFresh(fromRoot(output), digest)) return fromRoot(output);
+  const config = JSON.parse(readFileSync(fromRoot("asconfig.json"), "utf8")) as CompilerConfig;
+  const { optimizeLevel, shrinkLevel } = config.targets.release;
+  const args = [entry, "--config", "none"];
+  args.push("--runtime", config.options.runtime, "--converge", "--noAssert");
+  args.push("--optimizeLevel", `${optimizeLevel}`, "--shrinkLevel", `${shrinkLevel}`);
+  for (const feature of config.options.enable) args.push("--enable", feature);
+  await compile(what, output, digest, args);
+  return fromRoot(output);
+}
+
 /**
  * Builds the request reader as a module of its own, with the flags of the release.
  * @returns absolute path of the Wasm module
  * @throws Failure when the compiler reports errors (they are on stderr)
  */
 export async function buildReader(): Promise<string> {
-  const output = fromRoot(READER_OUTPUT);
-  const digest = digestSources(fromRoot(READER_ENTRY));
-  if (isFresh(output, digest)) return output;
-  const config = JSON.parse(readFileSync(fromRoot("asconfig.json"), "utf8")) as CompilerConfig;
-  const { optimizeLevel, shrinkLevel } = config.targets.release;
-  const args = [READER_ENTRY, "--config", "none"];
-  args.push("--runtime", config.options.runtime, "--converge", "--noAssert");
-  args.push("--optimizeLevel", `${optimizeLevel}`, "--shrinkLevel", `${shrinkLevel}`);
-  for (const feature of config.options.enable) args.push("--enable", feature);
-  await compile("the request reader", READER_OUTPUT, digest, args);
-  return output;
+  return buildPart(READER);
+}
+
+/**
+ * Builds the pick of the default policy as a module of its own, with the flags of the release.
+ * @returns absolute path of the Wasm module
+ * @throws Failure when the compiler reports errors (they are on stderr)
+ */
+export async function buildPick(): Promise<string> {
+  return buildPart(PICK);
 }

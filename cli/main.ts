@@ -146,6 +146,14 @@ function addLabCommands(cli: Command): void {
     });
 
   cli
+    .command("bench:pick")
+    .description("measure what it costs to choose an endpoint among 8 and 64")
+    .action(async () => {
+      const { benchPickCommand } = await import("./commands/bench-pick.ts");
+      await benchPickCommand();
+    });
+
+  cli
     .command("bench:cost")
     .description(
       "measure what a request costs real Envoys without, with small and with this filter",
