@@ -80,6 +80,11 @@ function nameOf(flag: string): string {
   return flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
+/** The trace itself, or the one that takes each of its sessions as often. */
+function isOfCodingAgents(trace: string): boolean {
+  return trace.split("+").some((name) => name.startsWith("coding-agent"));
+}
+
 /** Flags that have no effect in this combination, each with the reason. */
 function ignoredFlags(given: ReplayFlags, options: ReplayOptions): [Flag, string][] {
   if (given.url !== undefined) {
@@ -94,6 +99,7 @@ function ignoredFlags(given: ReplayFlags, options: ReplayOptions): [Flag, string
     ["pd", onVirtual, options.driver === "envoy"],
     ["gpuSpeed", onVirtual, options.driver === "envoy"],
     ["events", onVirtual, options.driver === "envoy"],
+    ["events", "endpoints of a disaggregated fleet do not change", given.pd !== undefined],
     ["usage", onVirtual, options.driver === "envoy"],
     ["falseReports", onVirtual, options.driver === "envoy"],
     ["estimateError", onVirtual, options.driver === "envoy"],
@@ -104,8 +110,8 @@ function ignoredFlags(given: ReplayFlags, options: ReplayOptions): [Flag, string
     ["speedup", "only --driver envoy has it", options.driver === "virtual"],
     ["endpoints", "--pd gives the endpoints", given.pd !== undefined],
     ["globalTokens", "give --global-gbps as well", !(Number(options.globalGbps) > 0)],
-    ["tokenScale", onTrace, !options.trace.split("+").includes("coding-agent")],
-    ["starts", onTrace, !options.trace.split("+").includes("coding-agent")],
+    ["tokenScale", onTrace, !isOfCodingAgents(options.trace)],
+    ["starts", onTrace, !isOfCodingAgents(options.trace)],
   ];
   return ignored
     .filter(([flag, , isIgnored]) => isIgnored && given[flag] !== undefined)

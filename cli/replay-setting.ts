@@ -86,9 +86,16 @@ export function holdingOf(options: ReplayOptions): { hold_limit_ms: number; orde
   return { hold_limit_ms: Math.round(seconds * 1000), order };
 }
 
+/** @throws Failure for what is none, or has no effect beside the load */
 export function disturbanceOf(options: ReplayOptions, endpoints: number): Disturbance {
+  const events = options.events === undefined ? [] : parseEvents(options.events, endpoints);
+  if (options.rate !== undefined && events.some(({ kind }) => kind === "sessions")) {
+    throw new Failure(
+      "--events: only a closed population has a number of sessions, leave --rate out",
+    );
+  }
   return {
-    events: options.events === undefined ? [] : parseEvents(options.events, endpoints),
+    events,
     hidesUsage: oneOf("usage", options.usage, ["told", "hidden"] as const) === "hidden",
     falseReports: share("false-reports", options.falseReports),
     estimateError: share("estimate-error", options.estimateError),
