@@ -109,8 +109,8 @@ async function openLab(options: CostOptions): Promise<Lab> {
   const rows = arms.slice(0, PROXIES.length);
   return {
     rows,
-    chains: arms.slice(PROXIES.length, -1),
-    calls: arms.at(-1)!,
+    chains: arms.slice(PROXIES.length, PROXIES.length + CHAINS.length),
+    calls: arms[PROXIES.length + CHAINS.length]!,
     copies,
     rounds: options.rounds ?? ROUNDS,
     stop,
@@ -206,7 +206,10 @@ function extrasOf(
   return {
     worst_extra_us: round(cold - followUp, 2),
     us_per_sse_chunk: round((streamed - followUp) / (EVENTS + 1), 2),
-    calls_us: round(overEmpty(extras[0] ?? new Map(), CALLS_CHAIN, copies).quartile, 2),
+    calls_us: round(
+      overEmpty(extras[0] ?? new Map<string, number[]>(), CALLS_CHAIN, copies).quartile,
+      2,
+    ),
   };
 }
 
