@@ -77,6 +77,18 @@ describe("virtual time", () => {
     assert.ok(result.hit_rate_global > 0.1, `${result.hit_rate_global}`);
   });
 
+  it("lets the filter name prefill endpoints where others decode", async () => {
+    const { records, endpoints } = await play("sticky", plan({ decodeEndpoints: 4 }));
+    assert.equal(endpoints, 4);
+    const used = new Set(records.map((record) => record.endpoint));
+    assert.deepEqual([...used].sort(), [0, 1, 2, 3]);
+    const moved = records.filter(({ decision, endpoint, session, call }) => {
+      const before = records.find((other) => other.session === session && other.call === call - 1);
+      return decision === "home" && before !== undefined && before.endpoint !== endpoint;
+    });
+    assert.equal(moved.length, 0);
+  });
+
   it("loses hits when several gateways share nothing", async () => {
     const one = measure(await play("cache-first"));
     const four = measure(await play("cache-first", plan(), 4));
