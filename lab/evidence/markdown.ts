@@ -28,9 +28,16 @@ export function withSection(page: string, name: string, title: string, text: str
   return page.slice(0, from) + section + page.slice(to + end.length);
 }
 
-/** A table in Markdown, numbers to the right. */
+/** Numbers, signed or not; other columns are words. */
+const NUMBER = /^[-+]?\d/;
+
+/** A table in Markdown, columns of numbers to the right. */
 export function markdownTable({ head, rows }: Pick<TextTable, "head" | "rows">): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  const rule = head.map((_, index) => (index === 0 ? "---" : "---:"));
+  const isNumeric = (index: number): boolean => {
+    const cells = rows.map((row) => row[index] ?? "").filter((cell) => cell !== "");
+    return index > 0 && NUMBER.test(cells[0] ?? "");
+  };
+  const rule = head.map((_, index) => (isNumeric(index) ? "---:" : "---"));
   return [head, rule, ...rows].map(line).join("\n");
 }

@@ -24,7 +24,7 @@ export interface ArmPeak {
   of_best: number;
 }
 
-/** The best arms of a cell, on all seeds and at the top loads. */
+/** The best arms of a cell, on all seeds and at the loads around its peak. */
 export interface Contest {
   arm: string;
   peak: number;
@@ -45,6 +45,8 @@ export interface CellFigures {
   contest: Contest[];
   /** Of the default policy at the lowest load: hits over possible hits. */
   reuse: number;
+  /** The same arms at the highest load alone. */
+  beyond: ArmPeak[];
 }
 
 /** What the default policy gains over one arm at each one's peak, over cells. */
@@ -89,7 +91,7 @@ function need(done: Results, spec: RunSpec): RunMeasures {
 
 function contestOf(grid: Grid, cell: Cell, done: Results): Contest[] {
   const seeds = [...grid.seeds, ...grid.moreSeeds];
-  const loads = topLoads(grid);
+  const loads = topLoads(grid, cell, done);
   const peak = (arm: string, of: readonly number[]): number =>
     peakOf(cell, arm, loads, of, done) ?? NaN;
   const arms = bestArms(grid, cell, done);
@@ -116,22 +118,28 @@ function reuseOf(grid: Grid, cell: Cell, done: Results): number {
   return mean(shares);
 }
 
-function cellFigures(grid: Grid, cell: Cell, done: Results): CellFigures {
-  const peaks = grid.arms.map((arm) => peakOf(cell, arm, grid.loads, grid.seeds, done) ?? NaN);
+/** Every arm at its best among some loads. */
+function peaksAt(grid: Grid, cell: Cell, loads: readonly number[], done: Results): ArmPeak[] {
+  const peaks = grid.arms.map((arm) => peakOf(cell, arm, loads, grid.seeds, done) ?? NaN);
   const best = Math.max(...peaks);
+  return grid.arms.map((arm, index) => {
+    const peak = peaks[index]!;
+    return { arm, peak, of_best: best === 0 ? NaN : peak / best };
+  });
+}
+
+function cellFigures(grid: Grid, cell: Cell, done: Results): CellFigures {
+  const arms = peaksAt(grid, cell, grid.loads, done);
   return {
     cell: cell.name,
     title: cell.title,
     disaggregated: cell.fleet.decodeEndpoints > 0,
     loads_per_s: grid.loads.map((load) => Number((cell.kneePerS * load).toPrecision(3))),
-    best,
-    arms: grid.arms.map((arm, index) => ({
-      arm,
-      peak: peaks[index]!,
-      of_best: peaks[index]! / best,
-    })),
+    best: Math.max(...arms.map((each) => each.peak)),
+    arms,
     contest: contestOf(grid, cell, done),
     reuse: reuseOf(grid, cell, done),
+    beyond: peaksAt(grid, cell, grid.loads.slice(-1), done),
   };
 }
 

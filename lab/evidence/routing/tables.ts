@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of the routing study, as people read them.
 import type { TextTable } from "../study.ts";
-import type { CellFigures, DetailFigures, GainFigures, RoutingFigures } from "./analysis.ts";
+import type {
+  ArmPeak,
+  CellFigures,
+  DetailFigures,
+  GainFigures,
+  RoutingFigures,
+} from "./analysis.ts";
 import { OURS, UNLIMITED_GBPS } from "./regimes.ts";
 
 /** Gains beyond this say only that the other arm serves nothing within the objective. */
@@ -20,20 +26,32 @@ export function thousands(value: number): string {
   return `${Math.round(value / 1000)} k`;
 }
 
-/** Share of the best in every cell. */
-export function peakTable({ cells }: RoutingFigures): TextTable {
-  const arms = cells[0]!.arms.map((each) => each.arm);
-  const shareIn = (cell: CellFigures, arm: string): number =>
-    cell.arms.find((each) => each.arm === arm)!.of_best;
+function shareTable(
+  title: string,
+  cells: readonly CellFigures[],
+  armsOf: (cell: CellFigures) => readonly ArmPeak[],
+): TextTable {
+  const arms = armsOf(cells[0]!).map((each) => each.arm);
   const rows = arms.map((arm) => {
-    const shares = cells.map((cell) => shareIn(cell, arm));
+    const shares = cells.map((cell) => armsOf(cell).find((each) => each.arm === arm)!.of_best);
     return [arm, ...shares.map((share) => percent(share)), percent(Math.min(...shares))];
   });
+  const bests = cells.map((cell) => Math.max(...armsOf(cell).map((each) => each.peak)));
   return {
-    title: "Peak goodput, % of the cell's best",
+    title,
     head: ["arm", ...cells.map((cell) => cell.cell), "least"],
-    rows: [["best, tokens/s", ...cells.map((cell) => thousands(cell.best)), ""], ...rows],
+    rows: [["best, tokens/s", ...bests.map(thousands), ""], ...rows],
   };
+}
+
+/** Share of the best in every cell. */
+export function peakTable({ cells }: RoutingFigures): TextTable {
+  return shareTable("Peak goodput, % of the cell's best", cells, (cell) => cell.arms);
+}
+
+/** The same at the highest load. */
+export function beyondTable({ cells }: RoutingFigures): TextTable {
+  return shareTable("Beyond the knee, % of the best there", cells, (cell) => cell.beyond);
 }
 
 /** The best arms of each cell on all seeds. */

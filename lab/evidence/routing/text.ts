@@ -6,6 +6,7 @@ import type { CellFigures, GainFigures, RoutingFigures } from "./analysis.ts";
 import { OURS } from "./regimes.ts";
 import { gridOf, mostRoutingRuns } from "./runs.ts";
 import {
+  beyondTable,
   contestTable,
   detailTable,
   gainTable,
@@ -118,10 +119,22 @@ function runText(size: Size): string {
   const more =
     moreSeeds.length === 0
       ? ""
-      : `; then \`${OURS}\` and the best two others of each cell at the two top loads on seeds ${moreSeeds.join(", ")}`;
-  return `At most ${mostRoutingRuns(size)} runs of 15 simulated minutes, the first five of them warm-up: ${arms.length} arms at ${loads.join(", ")} of the knee on seed ${seeds.join(", ")}${more}. Cells, loads and
-seeds were fixed before the first run; constants were tuned on the even sessions of the trace, these are the odd ones. All
-arms of a seed see the same sessions at the same times.`;
+      : `; then \`${OURS}\` and the best two others of each cell at the two loads of the cell's highest goodput on seeds ${moreSeeds.join(", ")}`;
+  return `At most ${mostRoutingRuns(size)} runs of 15 simulated minutes, the first five of them warm-up: ${arms.length} arms at ${loads.join(", ")} of the knee on seed ${seeds.join(", ")}${more}.
+Cells, loads, seeds and this rule were fixed for all arms alike, the loads with seeds that are not reported; what could be tuned was tuned
+on the even sessions of the trace, these are the odd ones. All arms of a seed see the same sessions at the same times.`;
+}
+
+function beyondText(size: Size, figures: RoutingFigures): string {
+  if (size === "quick") return "";
+  return `### Beyond the knee
+
+At the highest load alone, which the table above leaves out where it lies beyond the knee. Where contexts no longer fit and no tier returns them, a fleet that is uneven gives up some endpoints and keeps
+others within the objective; whatever moves sessions then, \`${OURS}\` included, evicts others. Holding sessions back is
+worth more there than any routing: that is [admission](admission.md).
+
+${markdownTable(beyondTable(figures))}
+`;
 }
 
 /** The section. */
@@ -148,6 +161,7 @@ The same for the best arms on all seeds; the last column is the lowest and the h
 
 ${markdownTable(contestTable(figures))}
 
+${beyondText(size, figures)}
 ### Gain over each arm
 
 ${markdownTable(gainTable(figures))}

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { routingFigures } from "../../../lab/evidence/routing/analysis.ts";
 import { OURS } from "../../../lab/evidence/routing/regimes.ts";
 import { routingStudy } from "../../../lab/evidence/routing/routing-study.ts";
-import { gridOf } from "../../../lab/evidence/routing/runs.ts";
+import { gridOf, topLoads } from "../../../lab/evidence/routing/runs.ts";
 import type { Results, RunMeasures, RunSpec, Size } from "../../../lab/evidence/study.ts";
 
 const SPREAD = { mean: 1, p50: 1, p90: 2, p95: 3, p99: 4 };
@@ -36,6 +36,21 @@ describe("the study of routing", () => {
     assert.ok(specsOf("default").length <= 400, `${specsOf("default").length}`);
     for (const size of ["quick", "default", "full"] as const)
       assert.ok(specsOf(size).length <= routingStudy.mostRuns(size), size);
+  });
+
+  it("repeats the best arms at the loads around the peak of their cell", () => {
+    const peaked: Results = {
+      get(spec) {
+        const load = "ratePerS" in spec.load ? spec.load.ratePerS : 0;
+        const measures = madeUp("lmetric").get(spec)!;
+        // Less with more load: the two lowest loads of every cell are its best.
+        const tps_slo = measures.tps_slo * (1 - load);
+        return { ...measures, tps_slo, prefill_tps_slo: tps_slo };
+      },
+    };
+    const { loads } = gridOf("default");
+    for (const cell of gridOf("default").cells)
+      assert.deepEqual(topLoads(gridOf("default"), cell, peaked), loads.slice(0, 2));
   });
 
   it("reports the odd sessions alone", () => {

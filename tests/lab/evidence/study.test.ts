@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evidence command with a study of four short runs: it renders, goes on where it was stopped, and refuses bad flags.
+// The evidence command with a study of three short runs: it renders, goes on where it was stopped, and refuses bad flags.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
