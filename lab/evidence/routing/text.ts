@@ -121,8 +121,9 @@ function runText(size: Size): string {
       ? ""
       : `; then \`${OURS}\` and the best two others of each cell at the two loads of the cell's highest goodput on seeds ${moreSeeds.join(", ")}`;
   return `At most ${mostRoutingRuns(size)} runs of 15 simulated minutes, the first five of them warm-up: ${arms.length} arms at ${loads.join(", ")} of the knee on seed ${seeds.join(", ")}${more}.
-Cells, loads, seeds and this rule were fixed for all arms alike, the loads with seeds that are not reported; what could be tuned was tuned
-on the even sessions of the trace, these are the odd ones. All arms of a seed see the same sessions at the same times.`;
+Cells, loads and seeds are the same for all arms; loads were found with seeds that are not reported, and what could be tuned was
+tuned on the even sessions of the trace, these are the odd ones. All arms of a seed see the same sessions at the same times.
+[One rule was changed](policies.md#how-good-is-it) after a first run.`;
 }
 
 function beyondText(size: Size, figures: RoutingFigures): string {
