@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the flags of `what-if` and `tune` to the log, the fleet behind it, and a way to replay it.
-import { PRESET_NAMES, type PresetName } from "../lab/mock-gpu/engine/step-cost.ts";
+import { PRESET_NAMES } from "../lab/mock-gpu/engine/step-cost.ts";
 import type { ReplayPlan } from "../lab/replay/drivers/driver.ts";
 import { requireVirtualArm, VirtualDriver } from "../lab/replay/drivers/virtual/virtual-driver.ts";
 import { measure } from "../lab/replay/measures/measures.ts";
@@ -15,6 +15,7 @@ import { buildFilter } from "./build.ts";
 import { Failure } from "./failure.ts";
 import { interruption } from "./interruption.ts";
 import { number, wholeNumber } from "./numbers.ts";
+import { oneOf } from "./one-of.ts";
 import { ReplayProgress } from "./replay-progress.ts";
 import type { LogFlags } from "./what-if-flags.ts";
 
@@ -22,13 +23,10 @@ function givenFleet(flags: LogFlags): GivenFleet {
   const optional = (name: string, text: string | undefined): number | undefined =>
     text === undefined ? undefined : wholeNumber(name, text, 1);
   const { preset } = flags;
-  if (preset !== undefined && !(PRESET_NAMES as string[]).includes(preset)) {
-    throw new Failure(`--preset ${preset}: allowed are ${PRESET_NAMES.join(", ")}`);
-  }
   return {
     endpoints: optional("endpoints", flags.endpoints),
     kvTokens: optional("kv-tokens", flags.kvTokens),
-    preset: preset as PresetName | undefined,
+    preset: preset === undefined ? undefined : oneOf("preset", preset, PRESET_NAMES),
     blockTokens: wholeNumber("block-tokens", flags.blockTokens, 1, 4096),
   };
 }

@@ -10,18 +10,13 @@ import {
 } from "../lab/mock-gpu/engine/step-cost.ts";
 import { Failure } from "./failure.ts";
 import { number, wholeNumber } from "./numbers.ts";
+import { oneOf } from "./one-of.ts";
 import type { ReplayOptions } from "./replay-flags.ts";
 
 /** A global tier holds eight times the fleet's own caches unless said otherwise. */
 const GLOBAL_TOKENS_FACTOR = 8;
 /** vLLM's block on a real Envoy's mock GPUs; the trace's own, four times as quick, in virtual time. */
 const BLOCK_TOKENS = { envoy: "16", virtual: "64" };
-
-/** @throws Failure for a value that is none of the allowed */
-export function oneOf<T extends string>(flag: string, value: string, allowed: readonly T[]): T {
-  if ((allowed as readonly string[]).includes(value)) return value as T;
-  throw new Failure(`--${flag} ${value}: allowed are ${allowed.join(", ")}`);
-}
 
 /** `--pd 4:8`: four endpoints that prefill and eight that decode; otherwise `--endpoints` that do both. */
 function poolsOf(options: ReplayOptions): Pick<FleetPlan, "endpoints" | "decodeEndpoints"> {

@@ -16,7 +16,6 @@ export const NINE: i32 = 0x39;
 export const COLON: i32 = 0x3a;
 export const OPEN_BRACKET: i32 = 0x5b;
 export const BACKSLASH: i32 = 0x5c;
-export const CLOSE_BRACKET: i32 = 0x5d;
 export const LOWER_B: i32 = 0x62;
 export const LOWER_E: i32 = 0x65;
 export const LOWER_F: i32 = 0x66;

@@ -28,7 +28,7 @@ class Note {
   }
 }
 
-/** `begin` a note, fill it, `end` it; `write` puts them into the table. */
+/** `add` a note, and say with `release` what it takes back; `write` puts all into the table. */
 export class ServedNotes {
   count: i32 = 0;
   private notes: StaticArray<Note> = new StaticArray<Note>(MAX_NOTES);

@@ -62,19 +62,21 @@ interface Told {
   findings: Findings;
 }
 
-async function playStudy(
-  study: Study,
-  player: Player,
-  size: Size,
-  workers: number,
-  signal: AbortSignal,
-): Promise<RunRow[]> {
-  say(announcement(study, size, workers));
-  const records = new RunRecords(fromRoot(...CACHE, `${study.name}.ndjson`));
-  return conduct(study, player, records, { size, workers, signal, say });
+/** Finds the rows of a study. */
+type RowsOf = (study: Study) => RunRow[] | Promise<RunRow[]>;
+
+/** Those that it takes to play, as far as they have not been played before. */
+async function playedRows(size: Size, workers: number): Promise<RowsOf> {
+  const { signal } = interruption();
+  const player = await Player.create();
+  return (study) => {
+    say(announcement(study, size, workers));
+    const records = new RunRecords(fromRoot(...CACHE, `${study.name}.ndjson`));
+    return conduct(study, player, records, { size, workers, signal, say });
+  };
 }
 
-/** The rows of the last run that was written down. */
+/** Those of the last run that was written down. */
 function writtenRows(folder: string, study: Study): RunRow[] {
   const path = figuresOf(folder, study);
   const rows = readPacked(path);
@@ -120,19 +122,13 @@ export async function evidence(
   const workers = wholeNumber("workers", options.workers, 1, 64);
   requireWritable("json", options.json);
   const folders = foldersOf(options, size);
+  const rowsOf: RowsOf = options.render
+    ? (study) => writtenRows(folders.text, study)
+    : await playedRows(size, workers);
   const told: Told[] = [];
-  if (options.render) {
-    for (const study of studies) {
-      const rows = writtenRows(folders.text, study);
-      told.push({ study, rows, findings: study.findings(size, writtenResults(rows)) });
-    }
-  } else {
-    const { signal } = interruption();
-    const player = await Player.create();
-    for (const study of studies) {
-      const rows = await playStudy(study, player, size, workers, signal);
-      told.push({ study, rows, findings: study.findings(size, writtenResults(rows)) });
-    }
+  for (const study of studies) {
+    const rows = await rowsOf(study);
+    told.push({ study, rows, findings: study.findings(size, writtenResults(rows)) });
   }
   await write(told, folders, !options.render);
   for (const { findings } of told) console.log(findings.markdown);

@@ -28,10 +28,11 @@ import { buildFilter } from "../build.ts";
 import { Failure } from "../failure.ts";
 import { interruption } from "../interruption.ts";
 import { number, wholeNumber } from "../numbers.ts";
+import { oneOf } from "../one-of.ts";
 import { requireWritable, writeJson, writeOutput } from "../output-file.ts";
 import { type ReplayFlags, type ReplayOptions, withDefaults } from "../replay-flags.ts";
 import { ReplayProgress } from "../replay-progress.ts";
-import { disturbanceOf, fleetOf, holdingOf, oneOf } from "../replay-setting.ts";
+import { disturbanceOf, fleetOf, holdingOf } from "../replay-setting.ts";
 import { replayAttached } from "./replay-attached.ts";
 
 const DEFAULT_SESSIONS = "100";

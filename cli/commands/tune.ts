@@ -4,12 +4,12 @@ import { snakeCase } from "../../lab/replay/report/report.ts";
 import { contextShare } from "../../lab/what-if/contexts.ts";
 import { capacityFinding } from "../../lab/what-if/fleet.ts";
 import { candidates } from "../../lab/what-if/tuning/candidates.ts";
-import { type Objective, OBJECTIVE_NAMES } from "../../lab/what-if/tuning/objective.ts";
+import { OBJECTIVE_NAMES } from "../../lab/what-if/tuning/objective.ts";
 import { search } from "../../lab/what-if/tuning/search.ts";
 import { chosen, renderTrials, verdictOf } from "../../lab/what-if/tuning/verdict.ts";
-import { Failure } from "../failure.ts";
 import { playerOf, situationOf } from "../log-situation.ts";
 import { number } from "../numbers.ts";
+import { oneOf } from "../one-of.ts";
 import { requireWritable, writeJson } from "../output-file.ts";
 import type { LogFlags } from "../what-if-flags.ts";
 
@@ -25,10 +25,7 @@ export async function tune(file: string, flags: TuneFlags): Promise<void> {
   requireWritable("json", flags.json);
   requireWritable("out", flags.out);
   const load = number("load", flags.load, 0.05, 20);
-  const objective = flags.objective as Objective;
-  if (!OBJECTIVE_NAMES.includes(objective)) {
-    throw new Failure(`--objective ${objective}: allowed are ${OBJECTIVE_NAMES.join(", ")}`);
-  }
+  const objective = oneOf("objective", flags.objective, OBJECTIVE_NAMES);
   const situation = situationOf(file, flags);
   const play = await playerOf(flags);
   const { log, fleet, seeds, findings } = situation;

@@ -25,29 +25,22 @@ const HOST_USERS = ["index", "filter"];
 /** Files below cli/ that every TypeScript room may import: they import no room themselves. */
 const FLOOR = ["cli/build.ts", "cli/failure.ts", "cli/paths.ts", "cli/tool.ts"];
 
+/** What cli/ stands above. */
+const BELOW_CLI = [
+  "lab/bench",
+  "lab/evidence",
+  "lab/what-if",
+  "lab/replay",
+  "lab/virtual-envoy",
+  "lab/mock-gpu",
+  "envoy",
+  "deploy",
+];
+
 /** TypeScript rooms and the rooms below each of them; every room may import itself and the floor. */
 const TYPESCRIPT_ROOMS: Record<string, string[]> = {
-  tests: [
-    "cli",
-    "lab/bench",
-    "lab/evidence",
-    "lab/what-if",
-    "lab/replay",
-    "lab/virtual-envoy",
-    "lab/mock-gpu",
-    "envoy",
-    "deploy",
-  ],
-  cli: [
-    "lab/bench",
-    "lab/evidence",
-    "lab/what-if",
-    "lab/replay",
-    "lab/virtual-envoy",
-    "lab/mock-gpu",
-    "envoy",
-    "deploy",
-  ],
+  tests: ["cli", ...BELOW_CLI],
+  cli: BELOW_CLI,
   "lab/bench": ["lab/replay", "lab/virtual-envoy", "lab/mock-gpu", "envoy"],
   "lab/what-if": ["lab/replay", "lab/mock-gpu"],
   "lab/evidence": ["lab/replay", "lab/mock-gpu"],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report of bench:cost as tables.
-import Table from "cli-table3";
+import { textTable } from "../replay/report/text-table.ts";
 import type { AdmissionCost } from "./admission-cost.ts";
 import type { CostReport } from "./cost.ts";
 import type { FlatRow } from "./host-flatness.ts";
@@ -9,13 +9,7 @@ import type { SpeedRow } from "./reader-speed.ts";
 type Value = string | number;
 
 function tableOf(title: string, head: string[], rows: Value[][]): string {
-  const table = new Table({
-    head,
-    colAligns: head.map((_, index) => (index === 0 ? "left" : "right")),
-    style: { head: [], border: [], compact: true },
-  });
-  table.push(...rows);
-  return `${title}\n${table.toString()}`;
+  return `${title}\n${textTable(head, rows)}`;
 }
 
 function range([low, high]: [number, number]): string {

@@ -4,7 +4,14 @@
 // The script of a what-if's page: today's balancing and the filter over the load.
 import { Chart, type ChartDataset } from "chart.js";
 import type { Measures } from "../replay/measures/measures.ts";
-import { canvasFor, COLORS, fillText, POSSIBLE_COLOR } from "../replay/report/cards.ts";
+import {
+  canvasFor,
+  COLORS,
+  conditionsOf,
+  fillNumbers,
+  fillText,
+  POSSIBLE_COLOR,
+} from "../replay/report/cards.ts";
 import type { ArmReport } from "../replay/report/report.ts";
 import type { WhatIfReport } from "./html.ts";
 import { loadHead, loadRows } from "./rows.ts";
@@ -90,22 +97,8 @@ lines(
   false,
 );
 
-function fillTable(): void {
-  const table = document.getElementById("numbers") as HTMLTableElement;
-  const head = table.createTHead().insertRow();
-  for (const name of loadHead(loads)) {
-    head.append(Object.assign(document.createElement("th"), { textContent: name }));
-  }
-  const body = table.createTBody();
-  for (const cells of loadRows(loads)) {
-    const row = body.insertRow();
-    for (const cell of cells) row.insertCell().textContent = cell;
-  }
-}
-
-const conditions = Object.entries(report.config)
-  .filter(([, value]) => typeof value !== "object")
-  .map(([name, value]) => `${name.replaceAll("_", " ")} ${String(value)}`)
-  .join(" · ");
+// Step costs are an object, and nothing to read.
+const settings = Object.entries(report.config).filter(([, value]) => typeof value !== "object");
+const conditions = conditionsOf(Object.fromEntries(settings));
 fillText(`What if the filter routed ${String(report.config["log"])}`, conditions, report.answer);
-fillTable();
+fillNumbers(loadHead(loads), loadRows(loads));

@@ -81,8 +81,9 @@ export async function runStudy(log: Log, options: StudyOptions, play: Play): Pro
   for (const load of options.loads) {
     const played: { now: Played[]; ours: Played[] } = { now: [], ours: [] };
     for (const seed of options.seeds) {
-      played.now.push(await play(now, planOf(log, { fleet, load, seed })));
-      played.ours.push(await play(ours, planOf(log, { fleet, load, seed })));
+      const plan = planOf(log, { fleet, load, seed });
+      played.now.push(await play(now, plan));
+      played.ours.push(await play(ours, plan));
     }
     points.push({
       load,

@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Wasm filter that makes the calls into its host that smetric makes for a follow-up, and does nothing with them.
+import { CAPACITY, CONTINUE, LANDING } from "./idle";
+
+export {
+  malloc,
+  proxy_abi_version_0_2_1,
+  proxy_on_configure,
+  proxy_on_context_create,
+  proxy_on_delete,
+  proxy_on_done,
+  proxy_on_log,
+  proxy_on_request_trailers,
+} from "./idle";
 
 // @ts-ignore: decorator
 @external("env", "proxy_get_buffer_bytes")
@@ -20,8 +32,6 @@ declare function setShared(key: usize, keySize: u32, at: usize, size: u32, cas: 
 @external("env", "proxy_get_current_time_nanoseconds")
 declare function getTime(at: usize): u32;
 
-const CAPACITY: u32 = 64 * 1024;
-const LANDING: usize = memory.data(65536);
 const outAddress: usize = memory.data(8);
 const outSize: usize = memory.data(8);
 const outVersion: usize = memory.data(8);
@@ -29,7 +39,6 @@ const outVersion: usize = memory.data(8);
 const REQUEST: u32 = 0;
 const RESPONSE_BODY: u32 = 1;
 const RESPONSE_HEADERS: u32 = 2;
-const CONTINUE: u32 = 0;
 const STOP_ITERATION: u32 = 1;
 
 /** About the size of one session's boundaries in a bucket. */
@@ -62,18 +71,6 @@ function writeHeaders(): void {
   }
 }
 
-export function proxy_abi_version_0_2_1(): void {}
-
-export function malloc(size: usize): usize {
-  return size <= <usize>CAPACITY ? LANDING : 0;
-}
-
-export function proxy_on_context_create(_context: u32, _parent: u32): void {}
-
-export function proxy_on_configure(_root: u32, _size: u32): u32 {
-  return 1;
-}
-
 export function proxy_on_request_headers(_context: u32, _count: u32, ended: u32): u32 {
   getPairs(REQUEST, outAddress, outSize);
   return ended != 0 ? CONTINUE : STOP_ITERATION;
@@ -89,10 +86,6 @@ export function proxy_on_request_body(_context: u32, size: u32, _ended: u32): u3
   return CONTINUE;
 }
 
-export function proxy_on_request_trailers(_context: u32, _count: u32): u32 {
-  return CONTINUE;
-}
-
 export function proxy_on_response_headers(_context: u32, _count: u32, _ended: u32): u32 {
   getPairs(RESPONSE_HEADERS, outAddress, outSize);
   read(NEW_KEY);
@@ -105,11 +98,3 @@ export function proxy_on_response_body(_context: u32, size: u32, _ended: u32): u
   if (size > 0) getBufferBytes(RESPONSE_BODY, 0, min(size, CAPACITY), outAddress, outSize);
   return CONTINUE;
 }
-
-export function proxy_on_log(_context: u32): void {}
-
-export function proxy_on_done(_context: u32): u32 {
-  return 1;
-}
-
-export function proxy_on_delete(_context: u32): void {}

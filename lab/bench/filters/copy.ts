@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Wasm filter that holds each request and copies its body through a window, without looking at it.
+import { CAPACITY, CONTINUE } from "./idle";
+
+export {
+  malloc,
+  proxy_abi_version_0_2_1,
+  proxy_on_configure,
+  proxy_on_context_create,
+  proxy_on_delete,
+  proxy_on_done,
+  proxy_on_log,
+  proxy_on_request_trailers,
+  proxy_on_response_body,
+  proxy_on_response_headers,
+} from "./idle";
 
 // @ts-ignore: decorator
 @external("env", "proxy_get_buffer_bytes")
 declare function getBufferBytes(kind: u32, start: u32, size: u32, at: usize, sizeAt: usize): u32;
 
-const CAPACITY: u32 = 64 * 1024; // As the filter's default `body_window_bytes`.
-const LANDING: usize = memory.data(65536);
 const outAddress: usize = memory.data(8);
 const outSize: usize = memory.data(8);
 
 const REQUEST_BODY: u32 = 0;
-const CONTINUE: u32 = 0;
 const STOP_ITERATION: u32 = 1;
 const STOP_AND_WATERMARK: u32 = 2;
-
-export function proxy_abi_version_0_2_1(): void {}
-
-export function malloc(size: usize): usize {
-  return size <= <usize>CAPACITY ? LANDING : 0;
-}
-
-export function proxy_on_context_create(_context: u32, _parent: u32): void {}
-
-export function proxy_on_configure(_root: u32, _size: u32): u32 {
-  return 1;
-}
 
 export function proxy_on_request_headers(_context: u32, _count: u32, ended: u32): u32 {
   return ended != 0 ? CONTINUE : STOP_ITERATION;
@@ -37,23 +36,3 @@ export function proxy_on_request_body(_context: u32, size: u32, ended: u32): u32
   }
   return ended != 0 ? CONTINUE : STOP_AND_WATERMARK;
 }
-
-export function proxy_on_request_trailers(_context: u32, _count: u32): u32 {
-  return CONTINUE;
-}
-
-export function proxy_on_response_headers(_context: u32, _count: u32, _ended: u32): u32 {
-  return CONTINUE;
-}
-
-export function proxy_on_response_body(_context: u32, _size: u32, _ended: u32): u32 {
-  return CONTINUE;
-}
-
-export function proxy_on_log(_context: u32): void {}
-
-export function proxy_on_done(_context: u32): u32 {
-  return 1;
-}
-
-export function proxy_on_delete(_context: u32): void {}

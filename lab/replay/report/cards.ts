@@ -45,6 +45,27 @@ export function canvasFor(title: string, text: string): HTMLCanvasElement {
   return canvas;
 }
 
+/** Settings in one line, names as the flags have them. */
+export function conditionsOf(config: Record<string, unknown>): string {
+  return Object.entries(config)
+    .map(([name, value]) => `${name.replaceAll("_", " ")} ${String(value)}`)
+    .join(" · ");
+}
+
+/** Fills the page's table of numbers. */
+export function fillNumbers(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const table = document.getElementById("numbers") as HTMLTableElement;
+  const names = table.createTHead().insertRow();
+  for (const name of head) {
+    names.append(Object.assign(document.createElement("th"), { textContent: name }));
+  }
+  const body = table.createTBody();
+  for (const cells of rows) {
+    const row = body.insertRow();
+    for (const cell of cells) row.insertCell().textContent = cell;
+  }
+}
+
 /** Title, conditions and notes. */
 export function fillText(title: string, conditions: string, notes: readonly string[]): void {
   document.title = title;

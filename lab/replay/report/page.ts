@@ -3,7 +3,7 @@
 /// <reference lib="dom.iterable" />
 // The report page's script: one chart a question, one column an arm.
 import { Chart, type ChartDataset } from "chart.js";
-import { canvasFor, COLORS, fillText, POSSIBLE_COLOR } from "./cards.ts";
+import { canvasFor, COLORS, conditionsOf, fillNumbers, fillText, POSSIBLE_COLOR } from "./cards.ts";
 import { measureRows } from "./rows.ts";
 import type { ArmReport, Report } from "./report.ts";
 
@@ -130,23 +130,10 @@ function drawCharts(): void {
   ]);
 }
 
-function fillTable(): void {
-  const table = document.getElementById("numbers") as HTMLTableElement;
-  const head = table.createTHead().insertRow();
-  for (const name of ["", ...names]) {
-    head.append(Object.assign(document.createElement("th"), { textContent: name }));
-  }
-  const body = table.createTBody();
-  for (const [name, value] of measureRows(report.arms)) {
-    const row = body.insertRow();
-    row.insertCell().textContent = name;
-    for (const arm of report.arms) row.insertCell().textContent = value(arm);
-  }
-}
-
-const conditions = Object.entries(report.config)
-  .map(([name, value]) => `${name.replaceAll("_", " ")} ${String(value)}`)
-  .join(" · ");
+const conditions = conditionsOf(report.config);
 fillText(`Replay of ${String(report.config["trace"])}`, conditions, report.notes);
 drawCharts();
-fillTable();
+fillNumbers(
+  ["", ...names],
+  measureRows(report.arms).map(([name, value]) => [name, ...report.arms.map(value)]),
+);

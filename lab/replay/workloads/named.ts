@@ -29,32 +29,30 @@ const HEAD_TOKENS = 15_000;
 
 type Build = (options: WorkloadOptions) => SessionSource;
 
+/** The coding-agent trace, as its own replayer caps it. */
+function codingAgent(
+  { seed, tokenScale, starts, half }: WorkloadOptions,
+  shape: { weightExponent: number; answerCapTokens?: number },
+): SessionSource {
+  return codingSource({
+    seed,
+    starts,
+    half,
+    tokenScale,
+    apps: madeUpApps(APPS, Math.round(HEAD_TOKENS * tokenScale)),
+    contextCapTokens: CONTEXT_CAP_TOKENS * tokenScale,
+    callCap: Infinity,
+    gapCapMs: GAP_CAP_MS,
+    ...shape,
+  });
+}
+
 const WORKLOADS: Record<string, Build> = {
-  "coding-agent": ({ seed, tokenScale, starts, half }) =>
-    codingSource({
-      seed,
-      starts,
-      half,
-      tokenScale,
-      apps: madeUpApps(APPS, Math.round(HEAD_TOKENS * tokenScale)),
-      contextCapTokens: CONTEXT_CAP_TOKENS * tokenScale,
-      callCap: Infinity,
-      gapCapMs: GAP_CAP_MS,
-      weightExponent: WEIGHT_EXPONENT,
-    }),
-  "coding-agent-flat": ({ seed, tokenScale, starts, half }) =>
-    codingSource({
-      seed,
-      starts,
-      half,
-      tokenScale,
-      apps: madeUpApps(APPS, Math.round(HEAD_TOKENS * tokenScale)),
-      contextCapTokens: CONTEXT_CAP_TOKENS * tokenScale,
-      answerCapTokens: ANSWER_CAP_TOKENS * tokenScale,
-      callCap: Infinity,
-      gapCapMs: GAP_CAP_MS,
-      weightExponent: 0,
-    }),
+  "coding-agent": (options) => codingAgent(options, { weightExponent: WEIGHT_EXPONENT }),
+  "coding-agent-flat": (options) => {
+    const answerCapTokens = ANSWER_CAP_TOKENS * options.tokenScale;
+    return codingAgent(options, { weightExponent: 0, answerCapTokens });
+  },
   airline: ({ seed }) => airlineSource({ seed, gapCapMs: GAP_CAP_MS }),
   lats: ({ seed }) => latsSource({ seed, gapCapMs: GAP_CAP_MS }),
   bfcl: ({ seed }) => bfclSource({ seed, gapCapMs: GAP_CAP_MS }),

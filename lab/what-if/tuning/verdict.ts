@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a search came to, in words and as a table; often: keep the default.
-import Table from "cli-table3";
+import { textTable } from "../../replay/report/text-table.ts";
 import { type Configuration, DEFAULT, nameOf } from "./candidates.ts";
 import { type Gain, type Objective, OBJECTIVE_WORDS } from "./objective.ts";
 import { isGain, type SearchResult } from "./search.ts";
@@ -36,14 +36,9 @@ export function verdictOf(result: SearchResult, objective: Objective, seeds: num
 
 /** All that was tried, the best first. */
 export function renderTrials({ trials }: SearchResult): string {
-  const table = new Table({
-    head: ["against the default", "one seed", "all seeds"],
-    colAligns: ["left", "right", "right"],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const { configuration, first, search } of trials) {
+  const rows = trials.map(({ configuration, first, search }) => {
     const all = search === null ? "-" : withSpread(search);
-    table.push([nameOf(configuration), signed(first.mean), all]);
-  }
-  return table.toString();
+    return [nameOf(configuration), signed(first.mean), all];
+  });
+  return textTable(["against the default", "one seed", "all seeds"], rows);
 }

@@ -129,16 +129,11 @@ export class VirtualDriver implements Driver {
 
   private configurationOf(policy: string, admission: object | null, index: number): object {
     const { gateways, configuration = {} } = this.options;
-    const given = configuration as { admission?: object };
-    const own = {
-      // Several gateways share out the endpoints where admission fills them.
-      ...(gateways > 1 && admission !== null ? { gateways: { index, count: gateways } } : {}),
-      ...(admission === null ? {} : { admission: { ...admission, ...given.admission } }),
-    };
-    const rest = Object.fromEntries(
-      Object.entries(configuration).filter(([name]) => name !== "admission"),
-    );
-    return { policy, ...own, ...rest };
+    const { admission: given, ...rest } = configuration as { admission?: object };
+    if (admission === null) return { policy, ...rest };
+    // Several gateways share out the endpoints where admission fills them.
+    const part = gateways > 1 ? { gateways: { index, count: gateways } } : {};
+    return { policy, ...part, admission: { ...admission, ...given }, ...rest };
   }
 
   private filterGateway(
