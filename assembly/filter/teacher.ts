@@ -30,12 +30,12 @@ export class Teacher {
     const fleet = turnaround.fleet;
     const slot = turnaround.servedSlot;
     if (fleet === null || slot == NO_SLOT || !answer.firstByte) return;
-    this.countReport(answer);
     this.countColdness(turnaround, answer, slot);
     const learned = this.learned;
     const lesson = this.lessons.next.lesson;
     fill(lesson, turnaround, answer, nowNs);
     this.learn(turnaround, answer, fleet, nowMs);
+    this.countReport(turnaround.request.turn, answer);
     if (isEvicted(learned, lesson)) this.forget(turnaround, fleet, slot, nowMs);
     else if (isMostlyCached(answer)) this.trust(turnaround, fleet, slot, nowMs);
   }
@@ -102,10 +102,11 @@ export class Teacher {
     fleet.confirm(slot, heldMs, nowMs);
   }
 
-  private countReport(answer: Answer): void {
-    if (answer.promptTokens == NOT_TOLD || !answer.hasUsage) return;
-    this.meters.count(Counter.ReportedPromptTokens, answer.promptTokens);
-    if (answer.cachedTokens > 0) this.meters.count(Counter.CachedTokens, answer.cachedTokens);
+  /** Engines that never tell cached tokens are no engines that cache nothing: they count in neither sum. */
+  private countReport(turn: i32, answer: Answer): void {
+    const cached = this.reportedCached(answer);
+    if (cached == UNKNOWN || answer.promptTokens == NOT_TOLD) return;
+    this.meters.countReport(turn, answer.promptTokens, <i64>cached);
   }
 
   /** What a follow-up cost that was served elsewhere than at its home: in observe mode, what it would be spared. */

@@ -4,6 +4,7 @@
 // Names carry their label as `.label.value`; the bootstrap's stats_tags turn that into a Prometheus label.
 import { Outcome, outcomeName, OUTCOMES } from "./outcome";
 import { Reason, reasonName, REASONS } from "./reason";
+import { TurnBand, turnBand, turnBandName, TURN_BANDS } from "./turn-band";
 
 /** Where counts go: Envoy's stats in production. */
 export abstract class StatSink {
@@ -28,30 +29,26 @@ export enum Counter {
   PrefixTokens = 4,
   /** Prompt tokens of all conversations, as estimated. */
   PromptTokens = 5,
-  /** Prompt tokens that engines reported as cached. */
-  CachedTokens = 6,
-  /** Prompt tokens of the answers that reported cached tokens. */
-  ReportedPromptTokens = 7,
   /** Requests whose told turn differs from the structural one. */
-  HintsDisagree = 8,
+  HintsDisagree = 6,
   /** Times that the learned cap was lowered. */
-  CapLowered = 9,
+  CapLowered = 7,
   /** Streams that arrived while the host lacked allow_on_headers_stop_iteration. */
-  HoldUnsupported = 10,
+  HoldUnsupported = 8,
   /** Homes forgotten because the engine reported far fewer cached tokens than believed. */
-  HomesVoided = 11,
+  HomesVoided = 9,
   /** Requests that admission made wait. */
-  AdmissionHeld = 12,
+  AdmissionHeld = 10,
   /** Requests that admission would make wait, were it no dry run. */
-  AdmissionWouldHold = 13,
+  AdmissionWouldHold = 11,
   /** Requests that waited for `hold_limit_ms` and went on without room. */
-  AdmissionOverdue = 14,
+  AdmissionOverdue = 12,
   /** Requests that found no place to wait in and went on at once. */
-  AdmissionUnheld = 15,
+  AdmissionUnheld = 13,
   /** Follow-ups that an endpoint served which held nothing of their prefix, while another one did. */
-  ColdFollowUps = 16,
+  ColdFollowUps = 14,
   /** Prompt tokens of follow-ups that were computed again although another endpoint held them. */
-  RecomputedTokens = 17,
+  RecomputedTokens = 15,
 }
 
 const COUNTER_NAMES: StaticArray<string> = [
@@ -61,8 +58,6 @@ const COUNTER_NAMES: StaticArray<string> = [
   "smetric_pins.result.moved",
   "smetric_prefix_tokens",
   "smetric_prompt_tokens",
-  "smetric_cached_tokens",
-  "smetric_reported_prompt_tokens",
   "smetric_hints_disagree",
   "smetric_cap_lowered",
   "smetric_hold_unsupported",
@@ -75,10 +70,12 @@ const COUNTER_NAMES: StaticArray<string> = [
   "smetric_recomputed_tokens",
 ];
 
-/** Rows of the counters: those that stand alone, then outcomes, then reasons. */
+/** Rows of the counters: those that stand alone, then outcomes, reasons, and tokens by turn. */
 const FIRST_OUTCOME: i32 = COUNTER_NAMES.length;
 const FIRST_REASON: i32 = FIRST_OUTCOME + OUTCOMES;
-const ROWS: i32 = FIRST_REASON + REASONS;
+const FIRST_REPORTED: i32 = FIRST_REASON + REASONS;
+const FIRST_CACHED: i32 = FIRST_REPORTED + TURN_BANDS;
+const ROWS: i32 = FIRST_CACHED + TURN_BANDS;
 
 /** Turns that wait for the next tick; one more gives those before it. */
 const MAX_TURNS: i32 = 128;
@@ -113,6 +110,11 @@ export class Meters {
       const name = "smetric_decisions.reason." + reasonName(<Reason>i);
       this.ids[FIRST_REASON + i] = sink.counter(name);
     }
+    for (let i = 0; i < TURN_BANDS; i++) {
+      const label = ".turns." + turnBandName(<TurnBand>i);
+      this.ids[FIRST_REPORTED + i] = sink.counter("smetric_reported_prompt_tokens" + label);
+      this.ids[FIRST_CACHED + i] = sink.counter("smetric_cached_tokens" + label);
+    }
     this.turns = sink.histogram("smetric_turn");
     this.held = sink.gauge("smetric_held");
     this.holdMs = sink.histogram("smetric_hold_ms");
@@ -132,6 +134,13 @@ export class Meters {
 
   countReason(reason: Reason): void {
     this.due[FIRST_REASON + reason]++;
+  }
+
+  /** An engine reported the tokens of a prompt, and how many of them it had cached. */
+  countReport(turn: i32, promptTokens: i64, cachedTokens: i64): void {
+    const band = turnBand(turn);
+    this.due[FIRST_REPORTED + band] += promptTokens;
+    this.due[FIRST_CACHED + band] += cachedTokens;
   }
 
   /** Gives all counts to the sink. */

@@ -50,6 +50,17 @@ export const PANELS: Panel[] = [
     ],
   },
   {
+    title: "Hit rate by turn",
+    says: "Share of prompt tokens that engines report as cached. First turns find what sessions have in common; a later turn that finds little was sent elsewhere, or its prefix is gone.",
+    unit: "percentunit",
+    queries: [
+      {
+        expr: `sum by (turns) (rate(smetric_cached_tokens${RATE})) / sum by (turns) (rate(smetric_reported_prompt_tokens${RATE}))`,
+        legend: "turn {{turns}}",
+      },
+    ],
+  },
+  {
     title: "Pins",
     says: "Pins that are moved tell of endpoints that failed, drained or were ejected.",
     unit: "reqps",

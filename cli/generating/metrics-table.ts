@@ -113,6 +113,7 @@ function readGauges(
 
 /** Every metric of the filter. */
 export function readMetrics(): Metric[] {
+  const turnBands = readLabelValues("assembly/metrics/turn-band.ts", "TurnBand", "turnBandName");
   return [
     {
       stat: "smetric_streams.outcome",
@@ -125,6 +126,20 @@ export function readMetrics(): Metric[] {
       kind: "counter",
       meaning: "Decisions by their reason.",
       values: readLabelValues("assembly/metrics/reason.ts", "Reason", "reasonName"),
+    },
+    {
+      stat: "smetric_reported_prompt_tokens.turns",
+      kind: "counter",
+      meaning:
+        "Prompt tokens of answers of engines that report cached tokens, by the structural turn of the request.",
+      values: turnBands,
+    },
+    {
+      stat: "smetric_cached_tokens.turns",
+      kind: "counter",
+      meaning:
+        "Those of them that were cached; divided by `smetric_reported_prompt_tokens`, the hit rate.",
+      values: turnBands,
     },
     ...readCounters(),
     {

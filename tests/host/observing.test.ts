@@ -123,6 +123,47 @@ it("counts whom admission would hold, by its dry run", async () => {
   assertNoTrap(envoy);
 });
 
+/** Sum of a counter's bands, by band. */
+function byTurns(envoy: VirtualEnvoy, name: string): Record<string, number> {
+  settle(envoy);
+  const prefix = `${name}.turns.`;
+  const bands = Object.entries(envoy.metrics.snapshot())
+    .filter(([stat, value]) => stat.startsWith(prefix) && value > 0)
+    .map(([stat, value]) => [stat.slice(prefix.length), value] as const);
+  return Object.fromEntries(bands);
+}
+
+for (const mode of ["observe", "route"])
+  it(`${mode}: counts prompt tokens and cached tokens by turn as engines report them`, async () => {
+    const envoy = await startGateway({ configuration: { mode, record: true } });
+    play(envoy, 900);
+    assert.deepEqual(byTurns(envoy, "smetric_reported_prompt_tokens"), {
+      "1": SESSIONS * 1_001,
+      "2_to_3": SESSIONS * (1_002 + 1_003),
+      "4_to_7": SESSIONS * 1_004,
+    });
+    assert.deepEqual(byTurns(envoy, "smetric_cached_tokens"), {
+      "1": SESSIONS * 900,
+      "2_to_3": SESSIONS * 1_800,
+      "4_to_7": SESSIONS * 900,
+    });
+  });
+
+it("counts no prompt tokens as reported where the engines never tell what was cached", async () => {
+  const envoy = await startObserver({});
+  const usage = { prompt_tokens: 1_000, completion_tokens: 4, total_tokens: 1_004 };
+  const choices = [{ message: { role: "assistant", content: "a" }, finish_reason: "stop" }];
+  const response = {
+    headers: { "content-type": "application/json" },
+    chunks: [JSON.stringify({ choices, usage })],
+  };
+  for (let index = 0; index < SESSIONS; index++) {
+    converse(envoy, new Conversation(`session ${index}`, SYSTEM), { response });
+  }
+  assert.deepEqual(byTurns(envoy, "smetric_reported_prompt_tokens"), {});
+  assert.deepEqual(byTurns(envoy, "smetric_cached_tokens"), {});
+});
+
 it("records when a request began, what the engine counted, and which head it shares", async () => {
   const envoy = await startObserver({});
   const records = play(envoy, 100);

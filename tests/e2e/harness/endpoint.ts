@@ -42,6 +42,18 @@ export function completion(exchange: Exchange, serial: number): object {
   };
 }
 
+/** An answer that tells how much of its prompt was cached, as vLLM does with `--enable-prompt-tokens-details`. */
+export function tellCached(exchange: Exchange, response: ServerResponse): void {
+  const usage = {
+    prompt_tokens: 100,
+    completion_tokens: 5,
+    total_tokens: 105,
+    prompt_tokens_details: { cached_tokens: 60 },
+  };
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify({ ...completion(exchange, 1), usage }));
+}
+
 export function sha256(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
