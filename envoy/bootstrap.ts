@@ -73,7 +73,7 @@ export interface BootstrapOptions {
 }
 
 /** The file behind a bootstrap's name. */
-export function bootstrapFile(name: string): string {
+function bootstrapFile(name: string): string {
   if (isAbsolute(name) || name.endsWith(".yaml")) return name;
   return fromRoot("envoy", `${name}.yaml`);
 }

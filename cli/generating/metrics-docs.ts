@@ -3,7 +3,7 @@
 import { type Metric, readMetrics } from "./metrics-table.ts";
 
 /** Name and labels as Prometheus sees them: `smetric_pins{result="set"}`. */
-export function prometheusName(stat: string): string {
+function prometheusName(stat: string): string {
   const [name = "", ...labels] = stat.split(".");
   const pairs: string[] = [];
   for (let i = 0; i + 1 < labels.length; i += 2) pairs.push(`${labels[i]}="${labels[i + 1]}"`);

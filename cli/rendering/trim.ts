@@ -37,7 +37,7 @@ export interface Rendered {
 const LEFT_OUT = ["metadata", "tracing", "decorator"];
 
 /** The connection managers of a listener. */
-export function managersOf(listener: RenderedListener): RenderedManager[] {
+function managersOf(listener: RenderedListener): RenderedManager[] {
   const chains = [...(listener.filter_chains ?? []), listener.default_filter_chain];
   return chains
     .flatMap((chain) => chain?.filters ?? [])

@@ -2,7 +2,7 @@
 // Virtual time: a clock that only moves when it is told to, and the timers that hang on it.
 
 /** An arbitrary but fixed start: 2024-01-01T00:00:00Z, in microseconds since the epoch. */
-export const DEFAULT_START_US = 1_704_067_200_000_000;
+const DEFAULT_START_US = 1_704_067_200_000_000;
 
 /** Cancelled timers stay in the heap until they are due or outnumber the live ones. */
 const MIN_CANCELLED_TO_SWEEP = 1024;

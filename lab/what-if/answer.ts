@@ -117,7 +117,7 @@ function spreadLine(all: readonly LoadPoint[]): string {
 }
 
 /** The point nearest to the log's own load. */
-export function ownLoad(all: readonly LoadPoint[]): LoadPoint {
+function ownLoad(all: readonly LoadPoint[]): LoadPoint {
   return all.reduce((a, b) => (Math.abs(b.load - 1) < Math.abs(a.load - 1) ? b : a));
 }
 

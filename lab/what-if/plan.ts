@@ -19,7 +19,7 @@ export const WARMUP_SHARE = 1 / 3;
 /** Another seed is the same traffic a moment later or earlier. */
 const JITTER_MS = 10_000;
 /** The seed that plays the log as it stands. */
-export const PLAIN_SEED = 1;
+const PLAIN_SEED = 1;
 
 /** Trees of the log by their index, those of one half or all. */
 function chosenTrees(log: Log, half: PlanOptions["half"]): number[] {

@@ -101,7 +101,7 @@ export function seedsOf(arm: ArmReport): readonly Measures[] {
 }
 
 /** Whether users would notice at this load, with every seed alike. */
-export function matters({ now, ours }: LoadPoint): boolean {
+function matters({ now, ours }: LoadPoint): boolean {
   const others = seedsOf(now);
   return seedsOf(ours).every((mine, index) => {
     const other = others[index]!;

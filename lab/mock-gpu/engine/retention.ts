@@ -20,10 +20,6 @@ export class Retention {
     private readonly pool: BlockPool,
   ) {}
 
-  get keptSessions(): number {
-    return this.kept.length;
-  }
-
   /** True when the blocks were taken over; false leaves them to the pool's LRU order. */
   take(request: EngineRequest, nowMs: number): boolean {
     this.expire(nowMs);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mock model's chat template (ChatML with tools in the system block), rendered straight to tokens.
-import { type Answer } from "./answer.ts";
 import { type Conversation, type Message, type ToolCall } from "./conversation.ts";
 import { TokenList, tokenize } from "./tokenizer.ts";
 
@@ -33,12 +32,6 @@ export function renderPrompt(conversation: Conversation): Int32Array {
     tokenize(ASSISTANT_HEADER, tokens);
   }
   return tokens.view();
-}
-
-/** Tokens that the model generates for this answer, without the end token. */
-export function renderAnswer(answer: Answer, tokens: TokenList): void {
-  tokenize(answer.text, tokens);
-  for (const call of answer.toolCalls) renderCall(call, tokens);
 }
 
 /** Tokens of one tool call; `ends` receives the piece ends of its arguments. */

@@ -60,7 +60,7 @@ const HEADER_FIELDS: Record<string, keyof FaultPlan> = {
 };
 
 /** `status=503`, `stall=500`, `stall-after=3`, `reset-after=3`, `die`; several are joined by `;`. */
-export function parseFaults(header: string): FaultPlan {
+function parseFaults(header: string): FaultPlan {
   const plan: Record<string, number | boolean> = {};
   for (const part of header.split(";")) {
     const [name = "", value = ""] = part.trim().split("=");

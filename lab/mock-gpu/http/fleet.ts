@@ -57,7 +57,7 @@ export async function startMockFleet(options: MockFleetOptions): Promise<MockFle
 }
 
 /** The engines of a fleet, without clock or sockets: also what a replay in virtual time needs. */
-export function buildEngines(given: Omit<MockFleetOptions, "ports">): Engine[] {
+function buildEngines(given: Omit<MockFleetOptions, "ports">): Engine[] {
   const options = engineOptionsOf(given);
   const { blockTokens, kvBytesPerToken } = resolveOptions({ ...options, retention: undefined });
   const shape = { blockTokens, bytesPerToken: kvBytesPerToken };

@@ -2,7 +2,7 @@
 // A deterministic tokenizer of about four bytes a token, and the growing list that it fills.
 
 /** Ids below this are special tokens of the chat template; text never yields them. */
-export const FIRST_TEXT_TOKEN = 1024;
+const FIRST_TEXT_TOKEN = 1024;
 
 const LETTERS_PER_TOKEN = 10;
 const DIGITS_PER_TOKEN = 3;

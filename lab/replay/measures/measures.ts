@@ -115,7 +115,7 @@ function groupBy<K>(
 }
 
 /** Time per output token after the first, in milliseconds; null for answers of one token. */
-export function tpotOf(record: CallRecord): number | null {
+function tpotOf(record: CallRecord): number | null {
   if (record.outputTokens < 2) return null;
   return (record.endedMs - record.firstTokenMs) / (record.outputTokens - 1);
 }

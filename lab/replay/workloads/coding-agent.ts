@@ -49,15 +49,15 @@ export interface TraceCounts {
   resumed: number;
 }
 
-export function readTrace(path = shippedTrace("coding-agent")): TraceSession[] {
+function readTrace(path = shippedTrace("coding-agent")): TraceSession[] {
   return readJsonLines<TraceSession>(path);
 }
 
-export function isGenuine(session: TraceSession): boolean {
+function isGenuine(session: TraceSession): boolean {
   return (session.reqs[0]?.[1] ?? 0) <= GENUINE_FIRST_TOKENS;
 }
 
-export function countStarts(trace: readonly TraceSession[]): TraceCounts {
+function countStarts(trace: readonly TraceSession[]): TraceCounts {
   const genuine = trace.filter(isGenuine).length;
   return { genuine, resumed: trace.length - genuine };
 }

@@ -60,7 +60,7 @@ const WORKLOADS: Record<string, Build> = {
   mixed: (options) => workloadNamed("lats+bfcl+sharegpt", options),
 };
 
-export const WORKLOAD_NAMES: readonly string[] = Object.keys(WORKLOADS);
+const WORKLOAD_NAMES: readonly string[] = Object.keys(WORKLOADS);
 
 function oneWorkload(name: string, options: WorkloadOptions): SessionSource {
   const build = WORKLOADS[name];

@@ -6,7 +6,7 @@ import type { Pipeline } from "./pipeline.ts";
 import type { Protocol } from "./stream-info.ts";
 
 /** Most bytes of one HTTP/2 DATA frame in practice: SETTINGS_MAX_FRAME_SIZE at its default. */
-export const HTTP2_FRAME_BYTES = 16384;
+const HTTP2_FRAME_BYTES = 16384;
 
 type Item =
   | { kind: "data"; bytes: Uint8Array; end: boolean; sameRead: boolean }

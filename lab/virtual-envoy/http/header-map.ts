@@ -7,7 +7,7 @@ export type HeaderPair = [name: string, value: string];
 export type HeaderInput = Record<string, string> | Iterable<readonly [string, string]>;
 
 /** One character per byte: what is beyond Latin-1 goes as its UTF-8 bytes. */
-export function toByteString(text: string): string {
+function toByteString(text: string): string {
   for (let index = 0; index < text.length; index++) {
     if (text.charCodeAt(index) > 0xff) return Buffer.from(text, "utf8").toString("latin1");
   }
@@ -42,12 +42,6 @@ export class HeaderMap {
     const lower = name.toLowerCase();
     for (const pair of this.pairs) if (pair[0] === lower) return pair[1];
     return undefined;
-  }
-
-  /** All values of `name` in order. */
-  getAll(name: string): string[] {
-    const lower = name.toLowerCase();
-    return this.pairs.filter((pair) => pair[0] === lower).map((pair) => pair[1]);
   }
 
   has(name: string): boolean {

@@ -11,7 +11,7 @@ function over(part: number, whole: number): number {
   return part / whole;
 }
 
-export const OBJECTIVES = {
+const OBJECTIVES = {
   /** Tokens per second within the objective on latency. */
   tokens: (mine, reference) => over(mine.measures.tps_slo, reference.measures.tps_slo),
   /** The slowest time to the first token of a hundred. */

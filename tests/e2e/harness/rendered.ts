@@ -92,7 +92,7 @@ function assemble(rendered: Rendered): Node {
   };
 }
 
-export function readRendered(name: string): Rendered {
+function readRendered(name: string): Rendered {
   return parse(readFileSync(fixtureOf(name), "utf8")) as Rendered;
 }
 

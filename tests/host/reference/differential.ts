@@ -52,7 +52,7 @@ class Classes {
 }
 
 /** Which of the boundaries of a conversation are kept: powers of two, the last four, the end. */
-export function keptOf<T>(boundaries: T[]): T[] {
+function keptOf<T>(boundaries: T[]): T[] {
   const end = boundaries.slice(-1);
   const inner = boundaries.slice(0, -1);
   const firstRecent = Math.max(1, inner.length - RECENT + 1);

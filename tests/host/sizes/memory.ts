@@ -74,7 +74,7 @@ export function testRemembered(sessions: number): void {
 }
 
 /** Tables that are far too small for the sessions that come stop growing. */
-export function testBounded(sessions: number): void {
+function testBounded(sessions: number): void {
   const sizedFor = Math.floor(sessions / FILLS);
   it(`stops growing: ${sessions} sessions through tables for ${sizedFor}`, async () => {
     const envoy = await startGateway({ ...QUIET, configuration: { affinity_sessions: sizedFor } });

@@ -19,13 +19,6 @@ function expectSameAtEveryCut(text: string): void {
   }
 }
 
-function lastText(document: string): string {
-  const recorder = new Recorder();
-  recorder.wantTexts = true;
-  scanBytes(new Scanner<Recorder>(recorder), bytesOf(document), 0);
-  return recorder.lines[recorder.lines.length - 1];
-}
-
 /** The lines about pieces, and the text without its offset. */
 function pieces(document: string, chunk: i32): string {
   const recorder = new Recorder();

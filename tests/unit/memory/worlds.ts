@@ -54,6 +54,25 @@ export function aWorker(sessions: i32 = 1_000): Worker {
   return new Worker(new SharedValues(), new SharedGauges(MAX_SLOTS), sessions);
 }
 
+/** Two workers of one Envoy. */
+export function twoWorkers(): Worker[] {
+  const shared = new SharedValues();
+  const gauges = new SharedGauges(MAX_SLOTS);
+  return [new Worker(shared, gauges), new Worker(shared, gauges)];
+}
+
+/** Address of an endpoint by its number. */
+export function endpoint(index: i32): string {
+  return "10.0." + (index >> 8).toString() + "." + (index & 255).toString() + ":8000";
+}
+
+/** A worker that knows that many endpoints, in the slots 0, 1, 2, ... */
+export function fleetOf(count: i32): Worker {
+  const worker = aWorker();
+  for (let i = 0; i < count; i++) worker.enroll(endpoint(i), START_MS);
+  return worker;
+}
+
 /** A conversation whose item texts are numbers: its requests are made as a reader would. */
 export class Talk {
   /** One number per step: what the client said before each run, and then what the model said. */

@@ -11,6 +11,12 @@ export const RESPONSES = "/v1/responses";
 export const MESSAGES = "/v1/messages";
 export const COMPLETIONS = "/v1/completions";
 
+/** Two calls of one answer, and their results. */
+export const CALLS =
+  '{"role":"assistant","content":null,"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"g","arguments":"{}"}}]}';
+export const RESULTS =
+  '{"role":"tool","tool_call_id":"a","content":"1"},{"role":"tool","tool_call_id":"b","content":"2"}';
+
 /** No boundary in common. */
 export const NOTHING: i32 = -1;
 

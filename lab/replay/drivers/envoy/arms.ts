@@ -28,7 +28,7 @@ const FILTER_POLICIES = [
   "agentix",
 ];
 
-export const ENVOY_ARMS: readonly string[] = [...FILTER_POLICIES, ...Object.keys(BALANCERS)];
+const ENVOY_ARMS: readonly string[] = [...FILTER_POLICIES, ...Object.keys(BALANCERS)];
 
 /**
  * @param kvTokens capacity of an endpoint, for admission that is told it
