@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 import { parse, parseAllDocuments } from "yaml";
 import { checkText } from "../../cli/checking/documents.ts";
 import { findNodes, isNode, type Node, nodesAt, textAt } from "../../cli/checking/node.ts";
+import { check } from "../../cli/commands/check.ts";
 import { init } from "../../cli/commands/init.ts";
 import { Failure } from "../../cli/failure.ts";
 import { PLATFORMS } from "../../cli/packaging/templates.ts";
@@ -31,6 +32,13 @@ for (const platform of PLATFORMS) {
     }
   });
 }
+
+test("check takes the folders that init writes, and refuses one that holds nothing to check", (t) => {
+  t.mock.method(console, "log", () => undefined);
+  const folders = PLATFORMS.map((platform) => join(folder, platform));
+  assert.doesNotThrow(() => check(folders, { strict: true }));
+  assert.throws(() => check([mkdtempSync(join(folder, "empty-"))], {}), Failure);
+});
 
 test("the bootstrap that init writes lets Prometheus read the counters, and nothing else", () => {
   const tree = parse(readFileSync(join(folder, "envoy", "envoy.yaml"), "utf8")) as Node;
