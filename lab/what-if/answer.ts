@@ -5,7 +5,7 @@ import type { ArmReport } from "../replay/report/report.ts";
 import type { Log } from "./log.ts";
 import { measuredPart, type Observed, summary } from "./observed.ts";
 import type { Present } from "./present.ts";
-import { type LoadPoint, mattersFrom, seedsOf } from "./study.ts";
+import { type LoadPoint, mattersFrom, noticed, seedsOf } from "./study.ts";
 import { count, percent, points, seconds, times, tokens } from "./words.ts";
 
 /** Everything that an answer is made of. */
@@ -78,10 +78,15 @@ function latencyLine({ now, ours, same_jobs: jobs }: LoadPoint): string {
   return `${ttft}; mean completion time of the sessions that both finished: ${jct}`;
 }
 
-function mattersLine(all: readonly LoadPoint[]): string {
+/** Whether anybody would notice, which must show in every replay to be said. */
+export function mattersLine(all: readonly LoadPoint[]): string {
   const from = mattersFrom(all);
   const means = "a fifth off the slowest answers or a twentieth more tokens within the objective";
   const tried = all.map(({ load }) => times(load)).join(", ");
+  const replays = all.flatMap(noticed);
+  const seen = replays.filter(Boolean).length;
+  if (from === null && seen > 0)
+    return `whether it matters to users is open: they would notice in ${seen} of ${replays.length} replays (${means}); a longer log tells more`;
   if (from === null)
     return `it does not matter to users at any load that was tried: ${tried} (${means})`;
   if (from === all[0]!.load)

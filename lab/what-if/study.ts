@@ -100,10 +100,10 @@ export function seedsOf(arm: ArmReport): readonly Measures[] {
   return arm.by_seed ?? [arm];
 }
 
-/** Whether users would notice at this load, with every seed alike. */
-function matters({ now, ours }: LoadPoint): boolean {
+/** Whether users would notice at this load, seed by seed. */
+export function noticed({ now, ours }: LoadPoint): boolean[] {
   const others = seedsOf(now);
-  return seedsOf(ours).every((mine, index) => {
+  return seedsOf(ours).map((mine, index) => {
     const other = others[index]!;
     const soonerMs = other.ttft_ms.p99 - mine.ttft_ms.p99;
     const sooner = mine.ttft_ms.p99 <= NOTICED_TTFT * other.ttft_ms.p99 && soonerMs >= NOTICED_MS;
@@ -111,11 +111,11 @@ function matters({ now, ours }: LoadPoint): boolean {
   });
 }
 
-/** The least load from which on it matters at all loads that were tried; null for none. */
+/** The least load from which on users would notice with every seed, at all loads that were tried; null for none. */
 export function mattersFrom(points: readonly LoadPoint[]): number | null {
   let from: number | null = null;
   for (const point of [...points].reverse()) {
-    if (!matters(point)) break;
+    if (!noticed(point).every(Boolean)) break;
     from = point.load;
   }
   return from;
