@@ -162,10 +162,10 @@ for (const target of TARGETS) {
       stream.abort();
       envoy.tick(2 * HOLD_STALL_MS);
       assert.deepEqual(outcomes(envoy), { aborted: 1 });
-      const order = envoy.observe(stream).callbacks.slice(-3);
+      const order = envoy.observe(stream).callbacks.slice(-2);
       assert.deepEqual(
         order.map((callback) => callback.name),
-        ["proxy_on_log", "proxy_on_done", "proxy_on_delete"],
+        ["proxy_on_log", "proxy_on_delete"],
       );
       assertQuiet(envoy);
     });
