@@ -38,12 +38,17 @@ const MAX_RULES: i32 = 128;
 const GENERIC_NAME = "x-*-session-id";
 const GENERIC_START = String.UTF8.encode("x-");
 const GENERIC_END = String.UTF8.encode("-session-id");
+const LAST_OF_GENERIC: i32 = 0x64;
+/** Lengths that are told apart; a longer name has the shape of a shorter one. */
+const SHAPES: i32 = 64;
 
 /** One per plugin configuration. */
 export class HeaderRules {
   /** In the order of belief: of two session headers the one with the lower index wins. */
   readonly rules: HeaderRule[] = [];
   private readonly byName: Lookup = new Lookup(MAX_RULES);
+  /** By length of a name, one bit for each last letter that a rule of this length has. */
+  private readonly shapes: StaticArray<u32> = new StaticArray<u32>(SHAPES);
   private readonly generic: i32;
 
   /**
@@ -65,6 +70,14 @@ export class HeaderRules {
     this.addKnown();
     this.generic = this.rules.length;
     this.add(GENERIC_NAME, HeaderRole.Session);
+    for (let size = 0; size < SHAPES; size++) this.noteShape(size, LAST_OF_GENERIC);
+  }
+
+  /** False for most headers that no rule speaks of: they need no hash. */
+  mayName(address: usize, size: i32): bool {
+    if (size == 0) return false;
+    const last = <u32>load<u8>(address + size - 1);
+    return ((unchecked(this.shapes[size & (SHAPES - 1)]) >> (last & 31)) & 1) != 0;
   }
 
   /** Index of the rule for a header name (lower case, as Envoy gives it), or a negative number. */
@@ -82,8 +95,13 @@ export class HeaderRules {
   ): HeaderRules {
     if (name.length == 0) return this;
     this.byName.put(hashName(name), this.rules.length);
+    this.noteShape(name.length, name.charCodeAt(name.length - 1));
     this.rules.push(new HeaderRule(name, role, hashName(keyedAs), value));
     return this;
+  }
+
+  private noteShape(size: i32, last: i32): void {
+    this.shapes[size & (SHAPES - 1)] |= (<u32>1) << (last & 31);
   }
 
   /** Child before root; hyphens before underscores, which proxies drop. Ids of single requests are never here. */

@@ -49,6 +49,7 @@ export class Identity {
 
   /** Takes one header. Of a repeated header the first value counts. 64 bytes behind the name must be readable. */
   header(rules: HeaderRules, name: usize, nameSize: i32, value: usize, valueSize: i32): void {
+    if (!rules.mayName(name, nameSize)) return;
     const index = rules.find(name, nameSize, hashText(name, nameSize));
     if (index < 0) return;
     const rule = unchecked(rules.rules[index]);

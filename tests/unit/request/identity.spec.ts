@@ -174,6 +174,24 @@ describe("a program", () => {
   });
 });
 
+function mayName(name: string): bool {
+  return RULES.mayName(changetype<usize>(String.UTF8.encode(name)), name.length);
+}
+
+describe("a header name", () => {
+  it("is looked up where a rule has its length and last letter", () => {
+    for (let i = 0; i < RULES.rules.length; i++) {
+      const name = RULES.rules[i].name;
+      expect(mayName(name)).toBe(true, name);
+    }
+    expect(mayName("x-another-session-id")).toBe(true);
+    expect(mayName("x-" + "long-".repeat(20) + "session-id")).toBe(true);
+    expect(mayName("content-length")).toBe(false);
+    expect(mayName("user-agent")).toBe(false);
+    expect(mayName("")).toBe(false);
+  });
+});
+
 describe("other headers", () => {
   it("tell turn, end, retries and side requests", () => {
     const request = readRow(
