@@ -120,6 +120,9 @@ export abstract class Gauges {
     this.dueCount = 0;
   }
 
+  /** Shows for how long a context had been idle that the endpoint was found to have evicted, in seconds. */
+  abstract showEvicted(slot: i32, idleSeconds: u64): void;
+
   /** Never negative: what wrapped counts as 0. */
   get(kind: GaugeKind, slot: i32): i64 {
     return clamped(this.current(kind, slot));

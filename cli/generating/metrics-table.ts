@@ -184,6 +184,12 @@ export function readMetrics(): Metric[] {
       "assembly/memory/shared-store.ts",
       "GaugeKind",
     ),
+    {
+      stat: "smetric_evicted_idle_seconds.fleet.CLUSTER.slot.N",
+      kind: "gauge",
+      meaning:
+        "Horizon: idle time of the context that the endpoint was last found to have evicted; what idles for longer counts as gone.",
+    },
     ...readGauges(
       "assembly/filter/admission-gauges.ts",
       "admissionGaugeName",

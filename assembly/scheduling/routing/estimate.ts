@@ -28,12 +28,15 @@ export class Estimate {
   share: f64 = 0;
   /** Row of the endpoint that holds most of a follow-up's prefix, or NO_INDEX. */
   home: i32 = NO_INDEX;
+  /** Row of the endpoint that served a follow-up last, whatever it still holds, or NO_INDEX. */
+  former: i32 = NO_INDEX;
   private held: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
 
   reset(request: Request, homes: Homes, loads: Loads, share: f64): void {
     this.prompt = <f64>request.promptTokens;
     this.share = share;
     this.home = NO_INDEX;
+    this.former = NO_INDEX;
     const head = min(<f64>request.headTokens, this.prompt);
     for (let i = 0; i < loads.count; i++) this.held[i] = loads.headServed[i] ? head : 0;
     this.believe(homes, loads);
@@ -71,9 +74,15 @@ export class Estimate {
   private believe(homes: Homes, loads: Loads): void {
     const followUp = isFollowUp(homes) && !homes.headDiffers;
     let most: f64 = -1;
+    let latestMs: u64 = 0;
     for (let k = 0; k < homes.count; k++) {
       const row = candidateOf(loads, homes.slots[k]);
-      if (row == NO_INDEX || homes.servedMs[k] <= loads.horizonMs[row]) continue;
+      if (row == NO_INDEX) continue;
+      if (followUp && homes.servedMs[k] > latestMs) {
+        latestMs = homes.servedMs[k];
+        this.former = row;
+      }
+      if (homes.servedMs[k] <= loads.horizonMs[row]) continue;
       const held = max(this.held[row], min(<f64>homes.prefixTokens[k], this.prompt));
       this.held[row] = held;
       if (!followUp || held <= most) continue;

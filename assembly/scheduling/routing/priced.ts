@@ -15,10 +15,14 @@ import { rendezvous, sessionOf } from "./rendezvous";
 
 /** A follow-up's own work delays everybody queued or decoding at its endpoint; 5 to 20 are alike. */
 const FOLLOW_UP_WORK: f64 = 10;
+/** In a prefill pool nobody decodes: it delays those in the queue alone. */
+const POOL_WORK: f64 = 3;
 /** Weight of tokens that a first turn finds committed to other sessions. */
 const COMMITTED_PRICE: f64 = 0.3;
-/** In a prefill pool a move also displaces KV that no tier returns. */
+/** A session that leaves its home displaces KV elsewhere that no tier returns. */
 const DISPLACEMENT: f64 = 20;
+/** An endpoint is short of memory that lately evicted a context which was asked for again this soon. */
+const SCARCE_MS: f64 = 120_000;
 /** What one of several gateways believes may be stale: it moves a session practically never. */
 const BLIND_GAP_SECONDS: f64 = 20;
 /** Without a tier a session moves at most once in this time. */
@@ -30,8 +34,13 @@ const MOVE_WINDOW_MS: f64 = 60_000;
  *
  *     own(i)    = w1 uncached(i) + w2 fetched(i)
  *     cold:       argmin w1 q_i + own(i) + D f_i + 0.3 rho r_i
- *     follow-up:  v(i) = w1 q_i + 10 own(i) + D f_i          prefill pool: + 20 (1 - G) w1 (L - held(i))
- *                 moves from home j to argmin v only if v < v(j) - 2 s and the last move is 60 s (1 - G) ago
+ *     follow-up:  v(i) = w1 q_i + 10 own(i) + D f_i, away from home j: + 20 (1 - G) w1 L where memory is scarce
+ *                 moves from j to argmin v only if v < v(j) - 2 s and the last move is 60 s (1 - G) ago
+ *
+ * Memory is scarce at an endpoint that evicted, within two minutes of its last use, a context that was asked for
+ * again: what moves there displaces others. Its own evicted sessions keep their home, because a move would carry the
+ * thrashing to an endpoint that is spared so far. In a prefill pool memory always counts as scarce; nobody decodes
+ * there, so that own work weighs 3 instead of 10, and one second is enough to move.
  *
  * One of several gateways that share nothing (and no complete tier) cannot see who serves a session that is new to
  * it: cold requests then go to the session's rendezvous endpoint, and the gap is 20 s. Another gateway's load is
@@ -42,6 +51,8 @@ const MOVE_WINDOW_MS: f64 = 60_000;
 export class Priced extends Policy {
   private estimate: Estimate = new Estimate();
   private lowest: Lowest = new Lowest();
+  /** Row of the endpoint that the request at hand leaves if it goes anywhere else, or NO_INDEX. */
+  private home: i32 = NO_INDEX;
 
   constructor(
     private options: RoutingOptions,
@@ -60,7 +71,8 @@ export class Priced extends Policy {
   ): void {
     const estimate = this.estimate;
     estimate.reset(request, homes, loads, returnedShare(this.options.tier, this.learned));
-    if (estimate.home != NO_INDEX) {
+    this.home = this.homeOf(loads, nowMs);
+    if (this.home != NO_INDEX) {
       this.follow(request, homes, loads, nowMs, chance, decision);
       return;
     }
@@ -74,6 +86,14 @@ export class Priced extends Policy {
     const row =
       session != 0 ? rendezvous(session, loads) : this.cheapestPlace(homes, loads, chance);
     this.send(row, reason, request, loads, decision);
+  }
+
+  /** An evicted session keeps its home where memory is scarce, unless another gateway may have moved it since. */
+  private homeOf(loads: Loads, nowMs: u64): i32 {
+    const home = this.estimate.home;
+    const former = this.estimate.former;
+    if (home != NO_INDEX || former == NO_INDEX || this.isBlind) return home;
+    return this.isScarce(loads, former, nowMs) ? former : NO_INDEX;
   }
 
   /** Other gateways serve the same sessions, and a miss is not cheap. */
@@ -107,26 +127,40 @@ export class Priced extends Policy {
     chance: u64,
     decision: Decision,
   ): void {
-    const home = this.estimate.home;
+    const home = this.home;
     this.lowest.reset(chance);
-    for (let i = 0; i < loads.count; i++) this.lowest.offer(i, this.followCost(i, loads));
-    const gap = this.isBlind ? BLIND_GAP_SECONDS : this.options.moveGapSeconds;
-    const stays =
-      this.lowest.cost + gap >= this.followCost(home, loads) || this.movedLately(homes, nowMs);
-    if (stays) this.send(home, Reason.Home, request, loads, decision);
-    else this.send(this.lowest.index, Reason.Migrate, request, loads, decision);
+    for (let i = 0; i < loads.count; i++) this.lowest.offer(i, this.followCost(i, loads, nowMs));
+    const gap = this.isBlind ? BLIND_GAP_SECONDS : this.gapSeconds;
+    const homeCost = this.followCost(home, loads, nowMs);
+    const stays = this.lowest.cost + gap >= homeCost || this.movedLately(homes, nowMs);
+    const isWarm = this.estimate.home != NO_INDEX;
+    const row = stays ? home : this.lowest.index;
+    const reason = !isWarm ? Reason.Cold : stays ? Reason.Home : Reason.Migrate;
+    this.send(row, reason, request, loads, decision);
   }
 
-  private followCost(row: i32, loads: Loads): f64 {
+  /** Contexts that the endpoint evicts are asked for again; in a prefill pool, where few hold all, that goes without saying. */
+  private isScarce(loads: Loads, row: i32, nowMs: u64): bool {
+    const horizonMs = loads.horizonMs[row];
+    const lately = horizonMs != 0 && <f64>nowMs - <f64>horizonMs < SCARCE_MS;
+    return lately || this.options.prefillPool;
+  }
+
+  private get gapSeconds(): f64 {
+    const gap = this.options.moveGapSeconds;
+    return this.options.prefillPool ? gap / 2 : gap;
+  }
+
+  private followCost(row: i32, loads: Loads, nowMs: u64): f64 {
     const learned = this.learned;
     const estimate = this.estimate;
+    const work = this.options.prefillPool ? POOL_WORK : FOLLOW_UP_WORK;
     const cost =
       learned.uncachedSeconds * loads.pendingPrefill[row] +
-      FOLLOW_UP_WORK * estimate.ownSeconds(row, learned) +
+      work * estimate.ownSeconds(row, learned) +
       this.decodeSeconds() * loads.context[row];
-    if (!this.options.prefillPool) return cost;
-    const missing = estimate.prompt - estimate.heldAt(row);
-    return cost + DISPLACEMENT * (1 - estimate.share) * learned.uncachedSeconds * missing;
+    if (row == this.home || !this.isScarce(loads, row, nowMs)) return cost;
+    return cost + DISPLACEMENT * (1 - estimate.share) * learned.uncachedSeconds * estimate.prompt;
   }
 
   /** D: seconds that one context token in flight costs the answers decoded beside it. */

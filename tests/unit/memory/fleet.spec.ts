@@ -264,7 +264,9 @@ describe("what is known of an endpoint", () => {
     expect(worker.fleet.raiseHorizon(slot, NOW - 1_000, NOW + 1_000)).toBe(false);
     worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
     expect(loads.horizonMs[0]).toBe(0);
+    expect(worker.gauges.evictedSeconds).toBe(0);
     expect(worker.fleet.raiseHorizon(slot, NOW - 400_000, NOW + 1_000)).toBe(true);
+    expect(worker.gauges.evictedSeconds).toBe(401);
     worker.fleet.load(loads, worker.request, worker.homes, NOW, 0);
     expect(loads.horizonMs[0]).toBe(NOW - 400_000);
     worker.fleet.raiseHorizon(slot, NOW - 1_000, NOW + 100_000);

@@ -110,12 +110,18 @@ export class SharedGauges {
 
 export class MemoryGauges extends Gauges {
   definitions: i32 = 0;
+  /** As last shown, whichever the slot. */
+  evictedSeconds: u64 = 0;
 
   constructor(
     public shared: SharedGauges,
     slots: i32,
   ) {
     super(slots);
+  }
+
+  showEvicted(_slot: i32, idleSeconds: u64): void {
+    this.evictedSeconds = idleSeconds;
   }
 
   protected define(kind: GaugeKind, slot: i32): u32 {

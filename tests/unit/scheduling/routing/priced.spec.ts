@@ -111,10 +111,35 @@ describe("priced, with a home", () => {
   });
 
   it("forgets a home whose belief is older than an eviction seen there", () => {
-    const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 10);
-    scene.loads.horizonMs[0] = NOW_MS - 5_000;
+    const scene = new Scene(2, 51_000).home(0, 50_000, NOW_MS - 400_000).load(0, 10);
+    scene.loads.horizonMs[0] = NOW_MS - 350_000;
     expect(scene.pick(priced(scene))).toBe(11);
     expect(scene.decision.reason).toBe(Reason.Cold);
+  });
+
+  it("keeps an evicted session where contexts are evicted that are soon asked for again", () => {
+    // nothing is held anywhere: the other endpoint is cheaper by its queue alone, 1.9 s and 2.1 s
+    const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 19_000);
+    scene.loads.horizonMs[0] = NOW_MS - 5_000;
+    expect(scene.pick(priced(scene))).toBe(10);
+    expect(scene.decision.reason).toBe(Reason.Cold);
+    expect(scene.decision.uncachedTokens).toBe(26_000);
+    scene.load(0, 21_000);
+    expect(scene.pick(priced(scene))).toBe(11);
+    expect(scene.decision.reason).toBe(Reason.Cold);
+  });
+
+  it("prices what a session displaces where memory is scarce", () => {
+    // 28.5 s against home 1.0 s + q; the displaced: 20 * 0.5 * w1 * 51,000 = 51 s
+    const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 700_000);
+    scene.loads.horizonMs[1] = NOW_MS - 100_000;
+    expect(scene.pick(priced(scene))).toBe(10);
+    scene.load(0, 820_000);
+    expect(scene.pick(priced(scene))).toBe(11);
+    scene.load(0, 700_000);
+    scene.loads.horizonMs[1] = NOW_MS - 400_000;
+    expect(scene.pick(priced(scene))).toBe(11);
+    expect(scene.decision.reason).toBe(Reason.Migrate);
   });
 
   it("treats a conversation under another head as cold, and counts on what the two heads share", () => {
@@ -135,11 +160,22 @@ describe("priced, with a home", () => {
   });
 
   it("holds on to a session longer in a prefill pool", () => {
-    // 30.5 s against home 1.0 s + q; the pool adds 20 * 0.5 * w1 * (51,000 - 1,000) = 50 s to the move
+    // 3 * 2.85 s + 51 s displaced against home 0.3 s + q
     const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 400_000);
     expect(scene.pick(priced(scene))).toBe(11);
     scene.options.prefillPool = true;
     expect(scene.pick(priced(scene))).toBe(10);
+    scene.load(0, 610_000);
+    expect(scene.pick(priced(scene))).toBe(11);
+  });
+
+  it("moves early in a prefill pool with a complete tier, where only the queue waits", () => {
+    // 3 * 0.6 s = 1.8 s and a gap of 1 s against home 0.3 s + q; elsewhere than in a pool 10 * 0.6 s and 2 s
+    const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 26_000);
+    scene.options.tier = Tier.Full;
+    expect(scene.pick(priced(scene))).toBe(10);
+    scene.options.prefillPool = true;
+    expect(scene.pick(priced(scene))).toBe(11);
   });
 });
 
