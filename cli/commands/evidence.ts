@@ -6,6 +6,7 @@ import { announcement, conduct, writtenResults } from "../../lab/evidence/conduc
 import { renderEvidence } from "../../lab/evidence/html.ts";
 import { EMPTY_RESULTS, withSection } from "../../lab/evidence/markdown.ts";
 import { Player } from "../../lab/evidence/player.ts";
+import { kneeStudy } from "../../lab/evidence/routing/knees.ts";
 import { packed, readPacked, RunRecords, type RunRow } from "../../lab/evidence/records.ts";
 import { STUDIES } from "../../lab/evidence/studies.ts";
 import type { Findings, Size, Study } from "../../lab/evidence/study.ts";
@@ -20,6 +21,8 @@ export interface EvidenceOptions {
   full?: boolean;
   /** Writes everything again from the runs that are written down. */
   render?: boolean;
+  /** Finds the loads of the routing study anew, and writes no results. */
+  knees?: boolean;
   workers: string;
   out?: string;
   json?: string;
@@ -76,6 +79,11 @@ async function playedRows(size: Size, workers: number): Promise<RowsOf> {
   };
 }
 
+async function findKnees(size: Size, workers: number): Promise<void> {
+  const rows = await (await playedRows(size, workers))(kneeStudy);
+  console.log(kneeStudy.findings(size, writtenResults(rows)).markdown);
+}
+
 /** Those of the last run that was written down. */
 function writtenRows(folder: string, study: Study): RunRow[] {
   const path = figuresOf(folder, study);
@@ -122,6 +130,10 @@ export async function evidence(
   const workers = wholeNumber("workers", options.workers, 1, 64);
   requireWritable("json", options.json);
   const folders = foldersOf(options, size);
+  if (options.knees) {
+    await findKnees(size, workers);
+    return;
+  }
   const rowsOf: RowsOf = options.render
     ? (study) => writtenRows(folders.text, study)
     : await playedRows(size, workers);

@@ -24,7 +24,7 @@ export interface ArmPeak {
   of_best: number;
 }
 
-/** The best arms of a cell, on all seeds and at the loads around its peak. */
+/** The best arms of a cell, on all seeds and at its highest loads. */
 export interface Contest {
   arm: string;
   peak: number;
@@ -91,7 +91,7 @@ function need(done: Results, spec: RunSpec): RunMeasures {
 
 function contestOf(grid: Grid, cell: Cell, done: Results): Contest[] {
   const seeds = [...grid.seeds, ...grid.moreSeeds];
-  const loads = topLoads(grid, cell, done);
+  const loads = topLoads(grid);
   const peak = (arm: string, of: readonly number[]): number =>
     peakOf(cell, arm, loads, of, done) ?? NaN;
   const arms = bestArms(grid, cell, done);

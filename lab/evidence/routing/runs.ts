@@ -35,7 +35,7 @@ export interface Grid {
 
 /** Arms of each cell that run on more seeds, the default policy among them. */
 const BEST = 3;
-/** Loads on which they do: those at which the best arm of the cell did most. */
+/** Loads on which they do: the highest. */
 const TOP_LOADS = 2;
 
 export function gridOf(size: Size): Grid {
@@ -60,16 +60,9 @@ function quickGrid(seed: number): Grid {
   return { cells: CELLS, arms: QUICK_ARMS, loads: QUICK_LOADS, seeds: [seed], moreSeeds: [] };
 }
 
-/** The loads around the peak of a cell, by what its best arm did on the first seeds; empty while runs are missing. */
-export function topLoads(grid: Grid, cell: Cell, done: Results): number[] {
-  const best = new Map<number, number>();
-  for (const load of grid.loads) {
-    const values = grid.arms.map((arm) => meanGoodput(cell, arm, load, grid.seeds, done));
-    if (values.includes(null)) return [];
-    best.set(load, Math.max(...values.map((value) => value ?? 0)));
-  }
-  const byGoodput = [...grid.loads].sort((a, b) => best.get(b)! - best.get(a)!);
-  return byGoodput.slice(0, TOP_LOADS).sort((a, b) => a - b);
+/** The loads of a grid on which the best arms run on more seeds. */
+export function topLoads({ loads }: Grid): readonly number[] {
+  return loads.slice(-TOP_LOADS);
 }
 
 /** Mean goodput of an arm over seeds at a load; null where a run is missing. */
@@ -130,9 +123,7 @@ function gridRuns(grid: Grid): RunSpec[] {
 function bestRuns(grid: Grid, done: Results): RunSpec[] {
   return grid.cells.flatMap((cell) =>
     bestArms(grid, cell, done).flatMap((arm) =>
-      topLoads(grid, cell, done).flatMap((load) =>
-        grid.moreSeeds.map((seed) => specOf(cell, arm, load, seed)),
-      ),
+      topLoads(grid).flatMap((load) => grid.moreSeeds.map((seed) => specOf(cell, arm, load, seed))),
     ),
   );
 }

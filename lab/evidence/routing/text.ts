@@ -3,6 +3,7 @@
 import { markdownTable } from "../markdown.ts";
 import type { Size } from "../study.ts";
 import type { CellFigures, GainFigures, RoutingFigures } from "./analysis.ts";
+import { PILOT_SEEDS } from "./knees.ts";
 import { OURS } from "./regimes.ts";
 import { gridOf, mostRoutingRuns } from "./runs.ts";
 import {
@@ -119,18 +120,18 @@ function runText(size: Size): string {
   const more =
     moreSeeds.length === 0
       ? ""
-      : `; then \`${OURS}\` and the best two others of each cell at the two loads of the cell's highest goodput on seeds ${moreSeeds.join(", ")}`;
+      : `; then \`${OURS}\` and the best two others of each cell at the two highest loads on seeds ${moreSeeds.join(", ")}`;
   return `At most ${mostRoutingRuns(size)} runs of 15 simulated minutes, the first five of them warm-up: ${arms.length} arms at ${loads.join(", ")} of the knee on seed ${seeds.join(", ")}${more}.
-Cells, loads and seeds are the same for all arms; loads were found with seeds that are not reported, and what could be tuned was
-tuned on the even sessions of the trace, these are the odd ones. All arms of a seed see the same sessions at the same times.
-[One rule was changed](policies.md#how-good-is-it) after a first run.`;
+Cells, loads and seeds are the same for all arms, and all arms of a seed see the same sessions at the same times. The knee of a
+cell is the load at which tokens/s within the objective peak, found by one rule (\`npm run evidence -- --knees\`) on seeds ${PILOT_SEEDS.join(", ")}.
+What could be tuned was tuned on the even sessions of the trace; these are the odd ones, on seeds that nobody had looked at.`;
 }
 
 function beyondText(size: Size, figures: RoutingFigures): string {
   if (size === "quick") return "";
   return `### Beyond the knee
 
-At the highest load alone, which the table above leaves out where it lies beyond the knee. Where contexts no longer fit and no tier returns them, a fleet that is uneven gives up some endpoints and keeps
+At the highest load alone. Where contexts no longer fit and no tier returns them, a fleet that is uneven gives up some endpoints and keeps
 others within the objective; whatever moves sessions then, \`${OURS}\` included, evicts others. Holding sessions back is
 worth more there than any routing: that is [admission](admission.md).
 

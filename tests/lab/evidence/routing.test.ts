@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { routingFigures } from "../../../lab/evidence/routing/analysis.ts";
-import { OURS } from "../../../lab/evidence/routing/regimes.ts";
+import { PILOT_SEEDS, searchKnee } from "../../../lab/evidence/routing/knees.ts";
+import { CELLS, OURS, SEEDS } from "../../../lab/evidence/routing/regimes.ts";
 import { routingStudy } from "../../../lab/evidence/routing/routing-study.ts";
 import { gridOf, topLoads } from "../../../lab/evidence/routing/runs.ts";
 import type { Results, RunMeasures, RunSpec, Size } from "../../../lab/evidence/study.ts";
@@ -38,19 +39,17 @@ describe("the study of routing", () => {
       assert.ok(specsOf(size).length <= routingStudy.mostRuns(size), size);
   });
 
-  it("repeats the best arms at the loads around the peak of their cell", () => {
-    const peaked: Results = {
-      get(spec) {
-        const load = "ratePerS" in spec.load ? spec.load.ratePerS : 0;
-        const measures = madeUp("lmetric").get(spec)!;
-        // Less with more load: the two lowest loads of every cell are its best.
-        const tps_slo = measures.tps_slo * (1 - load);
-        return { ...measures, tps_slo, prefill_tps_slo: tps_slo };
-      },
-    };
-    const { loads } = gridOf("default");
-    for (const cell of gridOf("default").cells)
-      assert.deepEqual(topLoads(gridOf("default"), cell, peaked), loads.slice(0, 2));
+  it("repeats the best arms at the two highest loads", () => {
+    const grid = gridOf("default");
+    assert.deepEqual(topLoads(grid), [1, 1.15]);
+    const repeated = specsOf("default").filter(({ seed }) => !grid.seeds.includes(seed));
+    for (const cell of grid.cells) {
+      const rates = repeated
+        .filter((spec) => spec.cell === cell.name)
+        .map(({ load }) => ("ratePerS" in load ? load.ratePerS : NaN));
+      const expected = [1, 1.15].map((share) => Number((cell.kneePerS * share).toPrecision(3)));
+      assert.deepEqual([...new Set(rates)], expected);
+    }
   });
 
   it("reports the odd sessions alone", () => {
@@ -90,5 +89,48 @@ describe("the study of routing", () => {
       for (const { labels, series } of panels)
         for (const { values } of series) assert.equal(values.length, labels.length);
     }
+  });
+});
+
+/** A fleet that serves all it is sent up to a load, and then less and less. */
+function peakedAt(kneePerS: number): Results {
+  return {
+    get(spec: RunSpec) {
+      const rate = "ratePerS" in spec.load ? spec.load.ratePerS : NaN;
+      const tps_slo = rate <= kneePerS ? rate : kneePerS - 3 * (rate - kneePerS);
+      return { tps_slo, prefill_tps_slo: tps_slo } as unknown as RunMeasures;
+    },
+  };
+}
+
+describe("the search for a knee", () => {
+  const [cell] = CELLS;
+
+  it("finds the load at which goodput peaks, to a tenth", () => {
+    for (const kneePerS of [0.2, 0.33, 0.47, 0.7]) {
+      const { kneePerS: found } = searchKnee(cell!, peakedAt(kneePerS));
+      assert.ok(found! <= kneePerS * 1.06 && found! >= kneePerS / 1.11, `${found} ${kneePerS}`);
+    }
+  });
+
+  it("asks for what it needs next, and ends", () => {
+    const known = new Map<string, RunMeasures>();
+    const done: Results = { get: (spec) => known.get(JSON.stringify(spec)) };
+    let rounds = 0;
+    for (;;) {
+      const { kneePerS, runs } = searchKnee(cell!, done);
+      const missing = runs.filter((spec) => done.get(spec) === undefined);
+      if (missing.length === 0) {
+        assert.equal(kneePerS, 0.42);
+        break;
+      }
+      assert.ok(++rounds < 20);
+      for (const spec of missing) known.set(JSON.stringify(spec), peakedAt(0.43).get(spec)!);
+    }
+    assert.ok(known.size < 60, `${known.size}`);
+  });
+
+  it("uses no seed that the study reports", () => {
+    for (const seed of PILOT_SEEDS) assert.ok(!SEEDS.includes(seed));
   });
 });
