@@ -90,7 +90,7 @@ export function proxy_on_log(contextId: u32): void {
 
 /**
  * The end of a stream, or of a configuration. There is no `proxy_on_done`: the host would call it for each stream as
- * well (0.9 us), and for a configuration it comes right before this.
+ * well (half a microsecond), and for a configuration it comes right before this.
  */
 export function proxy_on_delete(contextId: u32): void {
   const stream = streamOf(contextId);

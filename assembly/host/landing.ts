@@ -3,7 +3,7 @@
 //
 // Each call site first aims at a buffer of its own that lives as long as the VM, so that the usual answer costs
 // no allocation. An answer that does not fit gets a heap block that lives until the next aim.
-import { retarget, spilled } from "./spill";
+import { retarget } from "./spill";
 
 /** A long-lived buffer for answers of one kind. The bytes are valid until the next call that aims at it. */
 @final
@@ -34,11 +34,6 @@ export class Landing {
   landed(address: usize, size: u32): void {
     this.address = address;
     this.size = size;
-  }
-
-  /** True when the answer was too large for the buffer: then it has no margin. */
-  get overflowed(): bool {
-    return this.address != 0 && this.address == spilled();
   }
 }
 

@@ -4,7 +4,6 @@ import { proxy_log } from "@solo-io/proxy-runtime/assembly/imports";
 
 /** Log levels of the proxy-wasm ABI. */
 const enum Level {
-  Info = 2,
   Warn = 3,
   Error = 4,
   Critical = 5,
@@ -13,10 +12,6 @@ const enum Level {
 function write(level: Level, message: string): void {
   const bytes = String.UTF8.encode(message);
   proxy_log(level, changetype<usize>(bytes), bytes.byteLength);
-}
-
-export function logInfo(message: string): void {
-  write(Level.Info, message);
 }
 
 export function logWarn(message: string): void {

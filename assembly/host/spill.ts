@@ -17,11 +17,6 @@ export function retarget(address: usize, capacity: u32): void {
   block = 0;
 }
 
-/** Address of the heap block that the last answer needed, or 0. */
-export function spilled(): usize {
-  return block;
-}
-
 /** Memory for one value of `size` bytes that the host is about to return. */
 export function allocateForHost(size: u32): usize {
   if (target != 0 && size <= room) {

@@ -12,7 +12,6 @@ export const MINUS: i32 = 0x2d;
 export const POINT: i32 = 0x2e;
 export const SLASH: i32 = 0x2f;
 export const ZERO: i32 = 0x30;
-export const NINE: i32 = 0x39;
 export const COLON: i32 = 0x3a;
 export const OPEN_BRACKET: i32 = 0x5b;
 export const BACKSLASH: i32 = 0x5c;

@@ -24,7 +24,7 @@ import {
   tellPrefix,
   turnAt,
 } from "./affinity-rules";
-import { BucketTable } from "./bucket-table";
+import { BucketSizes } from "./bucket-table";
 import { EntryTable } from "./entry-table";
 import { Fleet } from "./fleet";
 import { HeadTable } from "./head-table";
@@ -37,9 +37,10 @@ const FORMAT: u16 = 0x0201;
 const LIVE_ROWS: i32 = 48;
 const PROBATION_ROWS: i32 = 12;
 /** Boundaries that a session of 36 turns (the median) keeps: six landmarks and the last four. */
-const ROWS_PER_SESSION: f64 = 10;
+const ROWS_PER_SESSION: i32 = 10;
 /** Mean live rows of a bucket at the configured number of sessions: three deviations from full. */
-const MEAN_ROWS: f64 = 32;
+const MEAN_ROWS: i32 = 32;
+const SIZES = new BucketSizes(ENTRY_BYTES, LIVE_ROWS, PROBATION_ROWS, MEAN_ROWS);
 
 /**
  * Bounds of one request: with what the fleet reads and writes for it (4 and 5), a long conversation that is new here
@@ -64,14 +65,9 @@ export class Affinity {
 
   /** @param sessions live sessions to remember, see `capacityBytes` */
   constructor(store: SharedStore, sessions: i32) {
-    const buckets = Affinity.bucketsFor(sessions);
-    this.table = new EntryTable(store, "a.", FORMAT, buckets, LIVE_ROWS, PROBATION_ROWS);
+    this.table = new EntryTable(store, "a.", FORMAT, SIZES, sessions * ROWS_PER_SESSION);
     this.sessions = new SessionTable(store, sessions);
     this.heads = new HeadTable(store, sessions);
-  }
-
-  static bucketsFor(sessions: i32): u32 {
-    return <u32>max(1, Math.ceil((<f64>sessions * ROWS_PER_SESSION) / MEAN_ROWS));
   }
 
   /**
@@ -79,8 +75,7 @@ export class Affinity {
    * rows of a live session take 0.7 KB.
    */
   static capacityBytes(sessions: i32): u64 {
-    const rows = LIVE_ROWS + PROBATION_ROWS;
-    const chains = BucketTable.capacityBytes(Affinity.bucketsFor(sessions), ENTRY_BYTES, rows);
+    const chains = SIZES.capacityBytes(sessions * ROWS_PER_SESSION);
     return chains + SessionTable.capacityBytes(sessions) + HeadTable.capacityBytes(sessions);
   }
 

@@ -1,7 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hash table of a fixed number of buckets, one shared value each: oldest out, newcomers on probation.
-import { PackedValue } from "./packed-value";
+import { HEADER_BYTES, PackedValue } from "./packed-value";
 import { SharedStore } from "./shared-store";
+
+/** How many rows of a table lie in how many buckets. */
+export class BucketSizes {
+  /**
+   * @param meanRows live rows that a bucket has on average once the table holds as many as it is made for
+   * @param fewestBuckets of a table however small
+   */
+  constructor(
+    readonly rowBytes: i32,
+    readonly liveRows: i32,
+    readonly probationRows: i32,
+    private readonly meanRows: i32,
+    private readonly fewestBuckets: i32 = 1,
+  ) {}
+
+  /** Buckets of a table for that many rows. */
+  bucketsFor(rows: i32): u32 {
+    return <u32>max(this.fewestBuckets, (rows + this.meanRows - 1) / this.meanRows);
+  }
+
+  /** Most bytes that the values of such a table can take in the store, keys and Envoy's own overhead left out. */
+  capacityBytes(rows: i32): u64 {
+    const bucketBytes = HEADER_BYTES + this.rowBytes * (this.liveRows + this.probationRows);
+    return <u64>this.bucketsFor(rows) * <u64>bucketBytes;
+  }
+}
 
 /**
  * A bucket holds its live rows first, then those on probation, each oldest to newest. What has been seen once goes
@@ -9,23 +35,17 @@ import { SharedStore } from "./shared-store";
  */
 export class BucketTable extends PackedValue {
   private spareRow: StaticArray<u8>;
+  private buckets: u32;
+  private liveCapacity: i32;
+  private probationCapacity: i32;
 
-  constructor(
-    store: SharedStore,
-    name: string,
-    format: u16,
-    rowBytes: i32,
-    private buckets: u32,
-    private liveCapacity: i32,
-    private probationCapacity: i32,
-  ) {
-    super(store, name, format, rowBytes, liveCapacity + probationCapacity);
-    this.spareRow = new StaticArray<u8>(rowBytes);
-  }
-
-  /** Most bytes that the values of this table can take in the store, keys and Envoy's own overhead left out. */
-  static capacityBytes(buckets: u32, rowBytes: i32, rows: i32): u64 {
-    return <u64>buckets * <u64>(16 + rowBytes * rows);
+  /** @param rows live rows that the table is made for */
+  constructor(store: SharedStore, name: string, format: u16, sizes: BucketSizes, rows: i32) {
+    super(store, name, format, sizes.rowBytes, sizes.liveRows + sizes.probationRows);
+    this.spareRow = new StaticArray<u8>(sizes.rowBytes);
+    this.buckets = sizes.bucketsFor(rows);
+    this.liveCapacity = sizes.liveRows;
+    this.probationCapacity = sizes.probationRows;
   }
 
   /** Looks at the bucket of a hash, until the next read of the store. */

@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buckets of affinity: finds the entry of a boundary in the one that is open.
-import { AffinityEntry, ENTRY_BYTES } from "./affinity-entry";
+import { AffinityEntry } from "./affinity-entry";
 import { BucketTable } from "./bucket-table";
-import { SharedStore } from "./shared-store";
 
 export class EntryTable extends BucketTable {
-  constructor(
-    store: SharedStore,
-    name: string,
-    format: u16,
-    buckets: u32,
-    liveRows: i32,
-    probationRows: i32,
-  ) {
-    super(store, name, format, ENTRY_BYTES, buckets, liveRows, probationRows);
-  }
-
   /** Index of the newest entry of a boundary under that head, or -1. */
   locate(key: u64, head: u32): i32 {
     for (let i = this.count - 1; i >= 0; i--) {

@@ -138,7 +138,7 @@ export class Fleet {
     flight.contextTokens = 0;
   }
 
-  /** An endpoint answered with 2xx. Call after `Affinity.learn`, with the homes of the same request. */
+  /** An endpoint answered with 2xx. `homes` is what `Affinity.find` said of the request. */
   served(request: Request, homes: Homes, slot: i32, nowMs: u64): void {
     const generation = this.generationOf(slot);
     if (generation == 0) return;
@@ -186,7 +186,6 @@ export class Fleet {
     if (!this.roster.isUsed(slot)) return true;
     const horizonMs = this.proofs.emptyBefore(slot, believedMs, nowMs);
     if (horizonMs == 0) return false;
-    this.gauges.showEvicted(slot, ageMs(horizonMs, nowMs) / 1_000);
     this.writeNotes(nowMs);
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.numbers.editFor(slot);

@@ -2,7 +2,7 @@
 // Heads in pieces, so that a conversation whose head changed still knows how much in front of the change is common.
 import { mix } from "../hash/mix";
 import { MAX_HEAD_PIECES, Request } from "../request/request";
-import { BucketTable } from "./bucket-table";
+import { BucketSizes, BucketTable } from "./bucket-table";
 import { Homes } from "./homes";
 import { SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 import { tagOf } from "./tags";
@@ -38,6 +38,7 @@ class HeadRow {
 }
 
 const ROW_BYTES: i32 = <i32>offsetof<HeadRow>() + MAX_HEAD_PIECES * 4;
+const SIZES = new BucketSizes(ROW_BYTES, ROWS, 0, ROWS, FEWEST_BUCKETS);
 
 /** Hashes only, like all that is remembered: which head it was, and which pieces it began with. */
 export class HeadTable {
@@ -47,17 +48,12 @@ export class HeadTable {
 
   /** @param sessions live sessions to remember, see `capacityBytes` */
   constructor(store: SharedStore, sessions: i32) {
-    const buckets = HeadTable.bucketsFor(sessions);
-    this.table = new BucketTable(store, "heads.", FORMAT, ROW_BYTES, buckets, ROWS, 0);
-  }
-
-  static bucketsFor(sessions: i32): u32 {
-    return <u32>max(FEWEST_BUCKETS, sessions / (SESSIONS_PER_HEAD * ROWS));
+    this.table = new BucketTable(store, "heads.", FORMAT, SIZES, sessions / SESSIONS_PER_HEAD);
   }
 
   /** Most bytes that the table for that many sessions can take. */
   static capacityBytes(sessions: i32): u64 {
-    return BucketTable.capacityBytes(HeadTable.bucketsFor(sessions), ROW_BYTES, ROWS);
+    return SIZES.capacityBytes(sessions / SESSIONS_PER_HEAD);
   }
 
   /**

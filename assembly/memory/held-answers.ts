@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which endpoint stores an answer that clients refer to by its id (`previous_response_id`).
-import { BucketTable } from "./bucket-table";
+import { BucketSizes, BucketTable } from "./bucket-table";
 import { Fleet } from "./fleet";
 import { NO_SLOT } from "./roster";
 import { SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
@@ -22,6 +22,7 @@ class HeldRow {
 }
 
 const ROW_BYTES: i32 = <i32>offsetof<HeldRow>();
+const SIZES = new BucketSizes(ROW_BYTES, LIVE_ROWS, PROBATION_ROWS, MEAN_ROWS);
 
 export class HeldAnswers {
   /** Turn of the request whose answer `find` found; 0 = not known. */
@@ -29,26 +30,12 @@ export class HeldAnswers {
   private table: BucketTable;
 
   constructor(store: SharedStore, sessions: i32) {
-    const buckets = HeldAnswers.bucketsFor(sessions);
-    this.table = new BucketTable(
-      store,
-      "h.",
-      FORMAT,
-      ROW_BYTES,
-      buckets,
-      LIVE_ROWS,
-      PROBATION_ROWS,
-    );
-  }
-
-  static bucketsFor(sessions: i32): u32 {
-    return <u32>max(1, (sessions + MEAN_ROWS - 1) / MEAN_ROWS);
+    this.table = new BucketTable(store, "h.", FORMAT, SIZES, sessions);
   }
 
   /** Most bytes that the table for that many sessions can take. */
   static capacityBytes(sessions: i32): u64 {
-    const rows = LIVE_ROWS + PROBATION_ROWS;
-    return BucketTable.capacityBytes(HeldAnswers.bucketsFor(sessions), ROW_BYTES, rows);
+    return SIZES.capacityBytes(sessions);
   }
 
   /** Slot of the endpoint that stores the answer; NO_SLOT where it is not known or that endpoint left. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programs that are running: what each one has had, what it waits for, who started it.
-import { BucketTable } from "./bucket-table";
+import { BucketSizes, BucketTable } from "./bucket-table";
 import { Program } from "./program";
 import { SharedStore, Write } from "./shared-store";
 
@@ -26,6 +26,7 @@ class ProgramRow {
 }
 
 const ROW_BYTES: i32 = <i32>offsetof<ProgramRow>();
+const SIZES = new BucketSizes(ROW_BYTES, LIVE_ROWS, PROBATION_ROWS, MEAN_ROWS);
 
 /** Keys are hashes of the program's identity and its tenant. Programs of a single call stay on probation. */
 export class Programs {
@@ -33,26 +34,12 @@ export class Programs {
 
   /** @param programs running programs to remember; each costs at most 170 bytes */
   constructor(store: SharedStore, programs: i32) {
-    const buckets = Programs.bucketsFor(programs);
-    this.table = new BucketTable(
-      store,
-      "p.",
-      FORMAT,
-      ROW_BYTES,
-      buckets,
-      LIVE_ROWS,
-      PROBATION_ROWS,
-    );
-  }
-
-  static bucketsFor(programs: i32): u32 {
-    return <u32>max(1, (programs + MEAN_ROWS - 1) / MEAN_ROWS);
+    this.table = new BucketTable(store, "p.", FORMAT, SIZES, programs);
   }
 
   /** Most bytes that the table for that many programs can take. */
   static capacityBytes(programs: i32): u64 {
-    const rows = LIVE_ROWS + PROBATION_ROWS;
-    return BucketTable.capacityBytes(Programs.bucketsFor(programs), ROW_BYTES, rows);
+    return SIZES.capacityBytes(programs);
   }
 
   /** Fills `program` with what is known of a key. False, and an empty record, where nothing is. */

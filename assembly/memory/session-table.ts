@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a session told by its key continues when its chain does not know: compacted, a new window, or a twin.
 import { Request } from "../request/request";
-import { BucketTable } from "./bucket-table";
+import { BucketSizes, BucketTable } from "./bucket-table";
 import { Fleet } from "./fleet";
 import { NO_SLOT } from "./roster";
 import { SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
@@ -30,6 +30,7 @@ class SessionRow {
 }
 
 const ROW_BYTES: i32 = <i32>offsetof<SessionRow>();
+const SIZES = new BucketSizes(ROW_BYTES, LIVE_ROWS, PROBATION_ROWS, MEAN_ROWS);
 
 /** The answer of a look-up is in the fields, until the next one. */
 export class SessionTable {
@@ -39,26 +40,12 @@ export class SessionTable {
   private table: BucketTable;
 
   constructor(store: SharedStore, sessions: i32) {
-    const buckets = SessionTable.bucketsFor(sessions);
-    this.table = new BucketTable(
-      store,
-      "i.",
-      FORMAT,
-      ROW_BYTES,
-      buckets,
-      LIVE_ROWS,
-      PROBATION_ROWS,
-    );
-  }
-
-  static bucketsFor(sessions: i32): u32 {
-    return <u32>max(1, (sessions + MEAN_ROWS - 1) / MEAN_ROWS);
+    this.table = new BucketTable(store, "i.", FORMAT, SIZES, sessions);
   }
 
   /** Most bytes that the table for that many sessions can take. */
   static capacityBytes(sessions: i32): u64 {
-    const rows = LIVE_ROWS + PROBATION_ROWS;
-    return BucketTable.capacityBytes(SessionTable.bucketsFor(sessions), ROW_BYTES, rows);
+    return SIZES.capacityBytes(sessions);
   }
 
   /** False where the session has no key, is not known, or its endpoint left. */
