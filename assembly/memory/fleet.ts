@@ -186,6 +186,7 @@ export class Fleet {
     if (!this.roster.isUsed(slot)) return true;
     const horizonMs = this.proofs.emptyBefore(slot, believedMs, nowMs);
     if (horizonMs == 0) return false;
+    this.gauges.showEvicted(slot, ageMs(horizonMs, nowMs) / 1_000);
     this.writeNotes(nowMs);
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       this.numbers.editFor(slot);
