@@ -114,10 +114,9 @@ test("after a restart at the same address a few answers tell, and nobody else is
   for (const [index, turn] of again.entries()) {
     assert.deepEqual(turn, { endpoint: after[index]!.endpoint, decision: "home" });
   }
-  await countsAreGiven();
+  await countsAreGiven(fleet);
   const name = "wasmcustom.smetric_homes_voided";
   const voided = (await fleet.envoy.stats(`^${name}$`))[name] ?? 0;
   assert.ok(voided >= inVain.length, `${voided} homes were voided`);
-  const gauges = Object.values(await fleet.inFlight());
-  assert.ok(gauges.length > 0 && gauges.every((value) => value === 0));
+  await fleet.nothingInFlight();
 });

@@ -72,7 +72,7 @@ async function startGated(
 }
 
 async function stat(fleet: Fleet, name: string): Promise<number> {
-  await countsAreGiven();
+  await countsAreGiven(fleet);
   const stats = await fleet.envoy.stats(`^wasmcustom\\.${name.replaceAll(".", "\\.")}`);
   return Object.values(stats).reduce((sum, value) => sum + value, 0);
 }

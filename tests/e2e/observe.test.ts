@@ -126,7 +126,7 @@ test("observe: whom admission would hold is counted, and nobody waits", async (t
   }
   for (const goOn of waiting) goOn();
   for (const { status } of await Promise.all(replies)) assert.equal(status, 200);
-  await countsAreGiven();
+  await countsAreGiven(fleet);
   const stats = await fleet.envoy.stats("^wasmcustom\\.smetric_admission");
   assert.ok((stats["wasmcustom.smetric_admission.result.would_hold"] ?? 0) > 0);
   assert.equal(stats["wasmcustom.smetric_admission.result.held"], 0);

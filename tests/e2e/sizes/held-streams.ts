@@ -174,7 +174,7 @@ export function testHeldStreams(sizes: HeldSizes): void {
     const inOrder = [...crowd.reached].sort((a, b) => a - b);
     assert.deepEqual(crowd.reached, inOrder, "they go on wave by wave");
 
-    await countsAreGiven();
+    await countsAreGiven(fleet);
     const peak = peakBytes(fleet.envoy.pid);
     assert.ok(peak < BASE_BYTES + BYTES_KEPT * streams * bytes, `Envoy took ${peak} bytes`);
     assert.equal(await stat(fleet, "smetric_admission.result.held"), streams);
