@@ -8,18 +8,6 @@ export enum Mode {
   Route = 1,
 }
 
-/** The value as the configuration writes it. */
-export function modeName(value: Mode): string {
-  switch (value) {
-    case Mode.Observe:
-      return "observe";
-    case Mode.Route:
-      return "route";
-    default:
-      return "";
-  }
-}
-
 /** Values of `policy`. */
 export enum PolicyKind {
   Priced = 0,
@@ -30,30 +18,6 @@ export enum PolicyKind {
   Agentix = 5,
   SessionHash = 6,
   LeastRequest = 7,
-}
-
-/** The value as the configuration writes it. */
-export function policyKindName(value: PolicyKind): string {
-  switch (value) {
-    case PolicyKind.Priced:
-      return "priced";
-    case PolicyKind.Sticky:
-      return "sticky";
-    case PolicyKind.SmetricV1:
-      return "smetric-v1";
-    case PolicyKind.SmetricV2:
-      return "smetric-v2";
-    case PolicyKind.Lmetric:
-      return "lmetric";
-    case PolicyKind.Agentix:
-      return "agentix";
-    case PolicyKind.SessionHash:
-      return "session-hash";
-    case PolicyKind.LeastRequest:
-      return "least-request";
-    default:
-      return "";
-  }
 }
 
 /** Values of `steering`. */
@@ -86,18 +50,6 @@ export enum FirstTurn {
   LeastRequest = 1,
 }
 
-/** The value as the configuration writes it. */
-export function firstTurnName(value: FirstTurn): string {
-  switch (value) {
-    case FirstTurn.Priced:
-      return "priced";
-    case FirstTurn.LeastRequest:
-      return "least-request";
-    default:
-      return "";
-  }
-}
-
 /** Values of `tier`. */
 export enum Tier {
   Auto = 0,
@@ -105,36 +57,10 @@ export enum Tier {
   Full = 2,
 }
 
-/** The value as the configuration writes it. */
-export function tierName(value: Tier): string {
-  switch (value) {
-    case Tier.Auto:
-      return "auto";
-    case Tier.None:
-      return "none";
-    case Tier.Full:
-      return "full";
-    default:
-      return "";
-  }
-}
-
 /** Values of `admission.order`. */
 export enum AdmissionOrder {
   Fifo = 0,
   OldestSession = 1,
-}
-
-/** The value as the configuration writes it. */
-export function admissionOrderName(value: AdmissionOrder): string {
-  switch (value) {
-    case AdmissionOrder.Fifo:
-      return "fifo";
-    case AdmissionOrder.OldestSession:
-      return "oldest-session";
-    default:
-      return "";
-  }
 }
 
 /** Values of `priority.scheme`. */
@@ -170,32 +96,8 @@ export enum PriorityOrder {
   HighFirst = 1,
 }
 
-/** The value as the configuration writes it. */
-export function priorityOrderName(value: PriorityOrder): string {
-  switch (value) {
-    case PriorityOrder.LowFirst:
-      return "low-first";
-    case PriorityOrder.HighFirst:
-      return "high-first";
-    default:
-      return "";
-  }
-}
-
 /** Values of `priority.program_scope`. */
 export enum ProgramScope {
   Session = 0,
   Family = 1,
-}
-
-/** The value as the configuration writes it. */
-export function programScopeName(value: ProgramScope): string {
-  switch (value) {
-    case ProgramScope.Session:
-      return "session";
-    case ProgramScope.Family:
-      return "family";
-    default:
-      return "";
-  }
 }

@@ -25,25 +25,33 @@ function nameFunction(field: Field): string {
   return `${type.charAt(0).toLowerCase()}${type.slice(1)}Name`;
 }
 
-function writeEnum(field: Field): string {
-  const names = field.node.enum ?? [];
+/** Choices whose names the filter says or looks up; of all others it needs the numbers alone. */
+const NAMED = ["steering", "priority.scheme"];
+
+function writeNames(field: Field): string[] {
   const type = typeName(field);
-  const members = names.map((name, value) => `  ${pascal(name)} = ${value},`);
-  const cases = names.map((name) => `    case ${type}.${pascal(name)}: return "${name}";`);
+  const names = field.node.enum ?? [];
   return [
-    `/** Values of \`${field.path}\`. */`,
-    `export enum ${type} {`,
-    ...members,
-    `}`,
-    ``,
     `/** The value as the configuration writes it. */`,
     `export function ${nameFunction(field)}(value: ${type}): string {`,
     `  switch (value) {`,
-    ...cases,
+    ...names.map((name) => `    case ${type}.${pascal(name)}: return "${name}";`),
     `    default: return "";`,
     `  }`,
     `}`,
     ``,
+  ];
+}
+
+function writeEnum(field: Field): string {
+  const names = field.node.enum ?? [];
+  return [
+    `/** Values of \`${field.path}\`. */`,
+    `export enum ${typeName(field)} {`,
+    ...names.map((name, value) => `  ${pascal(name)} = ${value},`),
+    `}`,
+    ``,
+    ...(NAMED.includes(field.path) ? writeNames(field) : []),
   ].join("\n");
 }
 
