@@ -39,13 +39,23 @@ function stepsTable({ steps }: CostReport): string {
   );
 }
 
-function fitText({ fit, worst_extra_us, us_per_sse_chunk, calls_us }: CostReport): string {
+function fitText(cost: CostReport): string {
+  const { fit, worst_extra_us, us_per_sse_chunk, calls_us, row_calls_us } = cost;
   return [
     `fit over the empty filter: ${fit.fixed_us} us + ${fit.us_per_mib} us per MiB (reading alone ${fit.scan_gb_per_s} GB/s)`,
     `of it, the same calls into Envoy alone: ${calls_us} us`,
+    `of it, calls that only a row of filters makes: ${row_calls_us} us`,
     `a request whose long history nobody knows: ${worst_extra_us} us more`,
     `each chunk of a streamed answer: ${us_per_sse_chunk} us`,
   ].join("\n");
+}
+
+function callbacksTable({ callbacks_us }: CostReport): string {
+  return tableOf(
+    "The callbacks of a follow-up in a filter that is alone, microseconds",
+    ["callback", "time"],
+    Object.entries(callbacks_us).map(([name, us]) => [name.replace("_", " "), us as number]),
+  );
 }
 
 function admissionText({ us_per_request, spread_us }: AdmissionCost): string {
@@ -76,6 +86,6 @@ export function printCost(
   reader: SpeedRow[],
 ): string {
   const texts = [fitText(cost), admissionText(admission)];
-  const parts = [rowsTable(cost), stepsTable(cost), texts.join("\n"), flatTable(flat)];
-  return [...parts, readerTable(reader)].join("\n\n");
+  const parts = [rowsTable(cost), stepsTable(cost), texts.join("\n"), callbacksTable(cost)];
+  return [...parts, flatTable(flat), readerTable(reader)].join("\n\n");
 }

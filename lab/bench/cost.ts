@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a request costs: CPU time of real Envoys without a filter, with ones that do little, and with smetric.
 import { buildFilter } from "../../cli/build.ts";
+import { type CallbackTimes, callbackTimes } from "./callback-times.ts";
 import { type Arm, type Cell, measureCells, type Times } from "./cost-cell.ts";
-import { buildYardstick } from "./filters.ts";
+import { buildYardstick, type YardstickFilter } from "./filters.ts";
 import { startGateway } from "./gateway.ts";
 import { SessionBodies } from "./session-bodies.ts";
 import { fitLine, type Point, type Spread, spreadOf } from "./statistics.ts";
@@ -47,6 +48,10 @@ export interface CostReport {
   us_per_sse_chunk: number;
   /** A filter that makes the same calls into Envoy for a follow-up and nothing else, over an empty one. */
   calls_us: number;
+  /** What a filter calls besides because it is one of a row: less to pay where there is one. */
+  row_calls_us: number;
+  /** Of a filter that is alone, for a follow-up. */
+  callbacks_us: CallbackTimes;
 }
 
 export interface CostOptions {
@@ -70,12 +75,13 @@ const SMALL_BYTES = 2_000;
 
 const PROXIES: Proxy[] = ["envoy", "envoy-empty-wasm", "envoy-copy-wasm", "smetric"];
 const CHAINS = ["empty-chain", "copy-chain", "smetric-chain"];
-const CALLS_CHAIN = "calls-chain";
+/** Also in the cell of a small follow-up: filters that only call, and the filter that times its callbacks. */
+const YARDSTICKS: YardstickFilter[] = ["calls", "chained-calls", "timed"];
 
 interface Lab {
   rows: Arm[];
   chains: Arm[];
-  calls: Arm;
+  yardsticks: Arm[];
   copies: number;
   rounds: number;
   stop(): Promise<void>;
@@ -101,7 +107,9 @@ async function openLab(options: CostOptions): Promise<Lab> {
   try {
     for (const [index, name] of PROXIES.entries()) await open(name, wasm[index - 1], 1);
     for (const [index, name] of CHAINS.entries()) await open(name, wasm[index], copies);
-    await open(CALLS_CHAIN, await buildYardstick("calls"), copies);
+    for (const name of YARDSTICKS) {
+      await open(name, await buildYardstick(name), name === "timed" ? 1 : copies);
+    }
   } catch (error) {
     await stop();
     throw error;
@@ -110,7 +118,7 @@ async function openLab(options: CostOptions): Promise<Lab> {
   return {
     rows,
     chains: arms.slice(PROXIES.length, PROXIES.length + CHAINS.length),
-    calls: arms[PROXIES.length + CHAINS.length]!,
+    yardsticks: arms.slice(PROXIES.length + CHAINS.length),
     copies,
     rounds: options.rounds ?? ROUNDS,
     stop,
@@ -186,7 +194,7 @@ function fitOf(steps: CostStep[]): CostFit {
 /** All cells: each size with both kinds of answer, then what only the chains are asked. */
 function cellsOf(lab: Lab, sizes: number[]): Cell[] {
   const all = [...lab.rows, ...lab.chains];
-  const plain = cellOf([...lab.chains, lab.calls], SMALL_BYTES, false);
+  const plain = cellOf([...lab.chains, ...lab.yardsticks], SMALL_BYTES, false);
   return [
     ...sizes.flatMap((bytes) => [cellOf(all, bytes, false), cellOf(lab.rows, bytes, true)]),
     plain,
@@ -199,17 +207,18 @@ function cellsOf(lab: Lab, sizes: number[]): Cell[] {
 function extrasOf(
   extras: Times[],
   copies: number,
-): Pick<CostReport, "worst_extra_us" | "us_per_sse_chunk" | "calls_us"> {
+): Pick<CostReport, "worst_extra_us" | "us_per_sse_chunk" | "calls_us" | "row_calls_us"> {
   const [followUp = 0, streamed = 0, cold = 0] = extras.map(
     (times) => overEmpty(times, "smetric-chain", copies).quartile,
+  );
+  const [calls = 0, chained = 0] = (["calls", "chained-calls"] as const).map(
+    (name) => overEmpty(extras[0] ?? new Map<string, number[]>(), name, copies).quartile,
   );
   return {
     worst_extra_us: round(cold - followUp, 2),
     us_per_sse_chunk: round((streamed - followUp) / (EVENTS + 1), 2),
-    calls_us: round(
-      overEmpty(extras[0] ?? new Map<string, number[]>(), CALLS_CHAIN, copies).quartile,
-      2,
-    ),
+    calls_us: round(calls, 2),
+    row_calls_us: round(chained - calls, 2),
   };
 }
 
@@ -229,6 +238,7 @@ export async function benchCost(options: CostOptions = {}): Promise<CostReport> 
   } finally {
     await lab.stop();
   }
+  const timed = lab.yardsticks[YARDSTICKS.indexOf("timed")]!;
   const sized = cells.slice(0, 2 * sizes.length);
   const steps = sized.flatMap((cell, index) =>
     cell.streaming ? [] : [stepOf(times[index]!, cell.bodies.bytes, lab.copies)],
@@ -238,5 +248,6 @@ export async function benchCost(options: CostOptions = {}): Promise<CostReport> 
     fit: fitOf(steps),
     steps,
     ...extrasOf(times.slice(sized.length), lab.copies),
+    callbacks_us: callbackTimes(timed.envoy.log()),
   };
 }

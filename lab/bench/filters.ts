@@ -4,7 +4,11 @@ import { mkdirSync, renameSync } from "node:fs";
 import { Failure } from "../../cli/failure.ts";
 import { fromRoot } from "../../cli/paths.ts";
 
-export type YardstickFilter = "empty" | "copy" | "calls";
+export type YardstickFilter = "empty" | "copy" | "calls" | "chained-calls" | "timed";
+
+const PLAIN = ["--config", "none", "--runtime", "stub", "-O3", "--noAssert", "--use", "abort="];
+/** Of the shipped filter. */
+const RELEASE = ["--config", "asconfig.json", "--target", "release"];
 
 /**
  * @returns absolute path of the Wasm module
@@ -17,7 +21,7 @@ export async function buildYardstick(name: YardstickFilter): Promise<string> {
   mkdirSync(fromRoot("build"), { recursive: true });
   const { error, stderr } = await asc.main([
     `lab/bench/filters/${name}.ts`,
-    ...["--config", "none", "--runtime", "stub", "-O3", "--noAssert", "--use", "abort="],
+    ...(name === "timed" ? RELEASE : PLAIN),
     ...["--baseDir", fromRoot("."), "--outFile", unfinished],
   ]);
   if (error) throw new Failure(`filter ${name} does not compile: ${stderr.toString()}`);

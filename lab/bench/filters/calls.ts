@@ -36,7 +36,7 @@ const outAddress: usize = memory.data(8);
 const outSize: usize = memory.data(8);
 const outVersion: usize = memory.data(8);
 
-const REQUEST: u32 = 0;
+export const REQUEST: u32 = 0;
 const RESPONSE_BODY: u32 = 1;
 const RESPONSE_HEADERS: u32 = 2;
 const STOP_ITERATION: u32 = 1;
@@ -48,7 +48,7 @@ const VALUE = String.UTF8.encode("MTI3LjAuMC4xOjE=");
 const KNOWN_KEY = String.UTF8.encode("bench.calls.known");
 const NEW_KEY = String.UTF8.encode("bench.calls.new");
 /** Names as long as those that smetric writes. */
-const NAMES: StaticArray<ArrayBuffer> = [
+export const NAMES: StaticArray<ArrayBuffer> = [
   String.UTF8.encode("x-smetric-turn"),
   String.UTF8.encode("x-smetric-verified-turn"),
   String.UTF8.encode("x-smetric-session"),

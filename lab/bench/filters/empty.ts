@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Wasm filter that does nothing: it takes the callbacks that smetric takes, so that what they cost is not counted as its work.
+// A Wasm filter that does nothing: it takes the callbacks that SDKs take, so that what they cost is not counted as work.
 export {
   malloc,
   proxy_abi_version_0_2_1,

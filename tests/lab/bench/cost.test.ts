@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { buildFilter } from "../../../cli/build.ts";
 import { benchAdmission } from "../../../lab/bench/admission-cost.ts";
+import { callbackTimes } from "../../../lab/bench/callback-times.ts";
 import { benchCost, type CostReport } from "../../../lab/bench/cost.ts";
 import { printCost } from "../../../lab/bench/cost-text.ts";
 import { benchFlatness } from "../../../lab/bench/host-flatness.ts";
@@ -57,6 +58,10 @@ describe("bench:cost on real Envoys, small", () => {
     }
   });
 
+  it("times the callbacks of a filter that is alone", () => {
+    for (const us of Object.values(report.callbacks_us)) assert.ok(us > 0);
+  });
+
   it("fits finite numbers", () => {
     for (const value of Object.values(report.fit)) assert.ok(Number.isFinite(value));
   });
@@ -94,11 +99,14 @@ describe("The yardsticks of the bench", () => {
     for (const row of speeds) assert.ok(row.gb_per_s > 0 && row.body_bytes >= 60_000, row.body);
     const fit = { fixed_us: 1, us_per_mib: 2, scan_gb_per_s: 3 };
     const admission = { us_per_request: 6, spread_us: [5, 7] as [number, number] };
-    const empty = { rows: [], fit, steps: [], worst_extra_us: 4, us_per_sse_chunk: 5, calls_us: 6 };
+    const callbacks_us = callbackTimes(" callbacks 4100 900 800 700 600");
+    const calls = { calls_us: 6, row_calls_us: 3, callbacks_us };
+    const empty = { rows: [], fit, steps: [], worst_extra_us: 4, us_per_sse_chunk: 5, ...calls };
     assert.match(
       printCost(empty, admission, [], speeds),
       /6 us a request \(lowest - median 5 - 7\)/,
     );
     assert.match(printCost(empty, admission, [], speeds), /escape-dense code/);
+    assert.match(printCost(empty, admission, [], speeds), /request headers +│ +4\.1/);
   });
 });
