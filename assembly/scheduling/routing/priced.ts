@@ -19,9 +19,9 @@ const FOLLOW_UP_WORK: f64 = 10;
 const POOL_WORK: f64 = 3;
 /** Weight of tokens that a first turn finds committed to other sessions. */
 const COMMITTED_PRICE: f64 = 0.3;
-/** A session that leaves its home displaces KV elsewhere that no tier returns. */
+/** A session that leaves its home displaces KV elsewhere, which no tier returns. */
 const DISPLACEMENT: f64 = 20;
-/** An endpoint is short of memory that lately evicted a context which was asked for again this soon. */
+/** Memory is scarce where a context is evicted that was in use so short a time ago. */
 const SCARCE_MS: f64 = 120_000;
 /** What one of several gateways believes may be stale: it moves a session practically never. */
 const BLIND_GAP_SECONDS: f64 = 20;
@@ -34,13 +34,13 @@ const MOVE_WINDOW_MS: f64 = 60_000;
  *
  *     own(i)    = w1 uncached(i) + w2 fetched(i)
  *     cold:       argmin w1 q_i + own(i) + D f_i + 0.3 rho r_i
- *     follow-up:  v(i) = w1 q_i + 10 own(i) + D f_i, away from home j: + 20 (1 - G) w1 L where memory is scarce
+ *     follow-up:  v(i) = w1 q_i + 10 own(i) + D f_i, away from home j where memory is scarce: + 20 (1 - G) w1 L
  *                 moves from j to argmin v only if v < v(j) - 2 s and the last move is 60 s (1 - G) ago
  *
- * Memory is scarce at an endpoint that evicted, within two minutes of its last use, a context that was asked for
- * again: what moves there displaces others. Its own evicted sessions keep their home, because a move would carry the
- * thrashing to an endpoint that is spared so far. In a prefill pool memory always counts as scarce; nobody decodes
- * there, so that own work weighs 3 instead of 10, and one second is enough to move.
+ * Memory is scarce where an endpoint evicted, within two minutes of its last use, a context that was asked for
+ * again. A move would then carry the thrashing to an endpoint that is spared so far, so that sessions whose home
+ * evicted them keep it as well; elsewhere these are cold. In a prefill pool memory always counts as scarce. Nobody
+ * decodes there, so that own work weighs 3 instead of 10, and one second is enough to move.
  *
  * One of several gateways that share nothing (and no complete tier) cannot see who serves a session that is new to
  * it: cold requests then go to the session's rendezvous endpoint, and the gap is 20 s. Another gateway's load is
@@ -53,6 +53,8 @@ export class Priced extends Policy {
   private lowest: Lowest = new Lowest();
   /** Row of the endpoint that the request at hand leaves if it goes anywhere else, or NO_INDEX. */
   private home: i32 = NO_INDEX;
+  /** What a session displaces elsewhere would be asked for again. */
+  private scarce: bool = false;
 
   constructor(
     private options: RoutingOptions,
@@ -71,7 +73,8 @@ export class Priced extends Policy {
   ): void {
     const estimate = this.estimate;
     estimate.reset(request, homes, loads, returnedShare(this.options.tier, this.learned));
-    this.home = this.homeOf(loads, nowMs);
+    this.scarce = this.options.prefillPool || evictsUsed(loads, nowMs);
+    this.home = this.homeRow;
     if (this.home != NO_INDEX) {
       this.follow(request, homes, loads, nowMs, chance, decision);
       return;
@@ -89,11 +92,10 @@ export class Priced extends Policy {
   }
 
   /** An evicted session keeps its home where memory is scarce, unless another gateway may have moved it since. */
-  private homeOf(loads: Loads, nowMs: u64): i32 {
+  private get homeRow(): i32 {
     const home = this.estimate.home;
-    const former = this.estimate.former;
-    if (home != NO_INDEX || former == NO_INDEX || this.isBlind) return home;
-    return this.isScarce(loads, former, nowMs) ? former : NO_INDEX;
+    const keeps = home == NO_INDEX && this.scarce && !this.isBlind;
+    return keeps ? this.estimate.former : home;
   }
 
   /** Other gateways serve the same sessions, and a miss is not cheap. */
@@ -129,9 +131,9 @@ export class Priced extends Policy {
   ): void {
     const home = this.home;
     this.lowest.reset(chance);
-    for (let i = 0; i < loads.count; i++) this.lowest.offer(i, this.followCost(i, loads, nowMs));
+    for (let i = 0; i < loads.count; i++) this.lowest.offer(i, this.followCost(i, loads));
     const gap = this.isBlind ? BLIND_GAP_SECONDS : this.gapSeconds;
-    const homeCost = this.followCost(home, loads, nowMs);
+    const homeCost = this.followCost(home, loads);
     const stays = this.lowest.cost + gap >= homeCost || this.movedLately(homes, nowMs);
     const isWarm = this.estimate.home != NO_INDEX;
     const row = stays ? home : this.lowest.index;
@@ -139,19 +141,12 @@ export class Priced extends Policy {
     this.send(row, reason, request, loads, decision);
   }
 
-  /** Contexts that the endpoint evicts are asked for again; in a prefill pool, where few hold all, that goes without saying. */
-  private isScarce(loads: Loads, row: i32, nowMs: u64): bool {
-    const horizonMs = loads.horizonMs[row];
-    const lately = horizonMs != 0 && <f64>nowMs - <f64>horizonMs < SCARCE_MS;
-    return lately || this.options.prefillPool;
-  }
-
   private get gapSeconds(): f64 {
     const gap = this.options.moveGapSeconds;
     return this.options.prefillPool ? gap / 2 : gap;
   }
 
-  private followCost(row: i32, loads: Loads, nowMs: u64): f64 {
+  private followCost(row: i32, loads: Loads): f64 {
     const learned = this.learned;
     const estimate = this.estimate;
     const work = this.options.prefillPool ? POOL_WORK : FOLLOW_UP_WORK;
@@ -159,7 +154,7 @@ export class Priced extends Policy {
       learned.uncachedSeconds * loads.pendingPrefill[row] +
       work * estimate.ownSeconds(row, learned) +
       this.decodeSeconds() * loads.context[row];
-    if (row == this.home || !this.isScarce(loads, row, nowMs)) return cost;
+    if (row == this.home || !this.scarce) return cost;
     return cost + DISPLACEMENT * (1 - estimate.share) * learned.uncachedSeconds * estimate.prompt;
   }
 
@@ -180,6 +175,15 @@ export class Priced extends Policy {
     const cached = this.estimate.prompt - this.estimate.uncachedAt(row);
     sendTo(loads.slots[row], reason, request, <u32>cached, decision);
   }
+}
+
+/** An endpoint evicts contexts that are asked for again soon after their last use. */
+function evictsUsed(loads: Loads, nowMs: u64): bool {
+  for (let i = 0; i < loads.count; i++) {
+    const horizonMs = loads.horizonMs[i];
+    if (horizonMs != 0 && <f64>nowMs - <f64>horizonMs < SCARCE_MS) return true;
+  }
+  return false;
 }
 
 /** What this session itself has committed at the endpoint that served it last. */

@@ -49,8 +49,8 @@ describe("priced, without a home", () => {
 
   it("does not count the session's own share of the committed tokens", () => {
     const scene = new Scene(2, 50_000).load(0, 0, 0, 0, 60_000).load(1, 0, 0, 0, 20_000);
-    scene.home(0, 50_000);
-    scene.loads.horizonMs[0] = NOW_MS;
+    scene.home(0, 50_000, NOW_MS - 400_000);
+    scene.loads.horizonMs[0] = NOW_MS - 300_000;
     scene.homes.seenTokens = 0;
     expect(scene.pick(priced(scene))).toBe(10);
     expect(scene.decision.reason).toBe(Reason.Cold);
@@ -117,29 +117,35 @@ describe("priced, with a home", () => {
     expect(scene.decision.reason).toBe(Reason.Cold);
   });
 
-  it("keeps an evicted session where contexts are evicted that are soon asked for again", () => {
-    // nothing is held anywhere: the other endpoint is cheaper by its queue alone, 1.9 s and 2.1 s
-    const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 19_000);
+  it("keeps an evicted session at home where contexts are evicted that are soon asked for again", () => {
+    // nothing is held anywhere; 20 * 0.5 * w1 * 51,000 = 51 s displaced and a gap of 2 s against the queue at home
+    const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 520_000);
     scene.loads.horizonMs[0] = NOW_MS - 5_000;
     expect(scene.pick(priced(scene))).toBe(10);
     expect(scene.decision.reason).toBe(Reason.Cold);
     expect(scene.decision.uncachedTokens).toBe(26_000);
-    scene.load(0, 21_000);
+    scene.load(0, 540_000);
     expect(scene.pick(priced(scene))).toBe(11);
     expect(scene.decision.reason).toBe(Reason.Cold);
+    scene.options.gateways = 2;
+    scene.request.session = 7;
+    const elsewhere = scene.pick(priced(scene));
+    scene.load(0, 0);
+    expect(scene.pick(priced(scene))).toBe(elsewhere);
   });
 
-  it("prices what a session displaces where memory is scarce", () => {
-    // 28.5 s against home 1.0 s + q; the displaced: 20 * 0.5 * w1 * 51,000 = 51 s
-    const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 700_000);
-    scene.loads.horizonMs[1] = NOW_MS - 100_000;
+  it("prices what a session displaces once any endpoint evicts what is in use", () => {
+    // 28.5 s + 51 s against home 1.0 s + q
+    const scene = new Scene(3, 51_000).home(0, 50_000).load(0, 700_000).load(2, 800_000);
+    expect(scene.pick(priced(scene))).toBe(11);
+    scene.loads.horizonMs[2] = NOW_MS - 100_000;
     expect(scene.pick(priced(scene))).toBe(10);
     scene.load(0, 820_000);
     expect(scene.pick(priced(scene))).toBe(11);
-    scene.load(0, 700_000);
-    scene.loads.horizonMs[1] = NOW_MS - 400_000;
-    expect(scene.pick(priced(scene))).toBe(11);
     expect(scene.decision.reason).toBe(Reason.Migrate);
+    scene.load(0, 700_000);
+    scene.loads.horizonMs[2] = NOW_MS - 130_000;
+    expect(scene.pick(priced(scene))).toBe(11);
   });
 
   it("treats a conversation under another head as cold, and counts on what the two heads share", () => {
