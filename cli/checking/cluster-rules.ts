@@ -4,7 +4,13 @@ import { type Chain, clusterNames, ENDPOINT_HEADER } from "./chain.ts";
 import { error, type Finding, warning } from "./finding.ts";
 import { at, findNodes, type Node, nodesAt, numberAt, textAt } from "./node.ts";
 
-const DEFAULT_MAX_REQUESTS = 1024;
+/** Envoy's thresholds where none are set. */
+const DEFAULT_BREAKERS = {
+  max_connections: 1024,
+  max_pending_requests: 1024,
+  max_requests: 1024,
+  max_retries: 3,
+};
 
 /** Names of the load balancing policies of a cluster, however they are written. */
 function balancers(cluster: Node): string[] {
@@ -18,9 +24,11 @@ function balancers(cluster: Node): string[] {
 
 function checkBreakers(cluster: Node, where: string): Finding[] {
   const [threshold] = nodesAt(cluster, "circuit_breakers.thresholds");
-  const most = numberAt(threshold, "max_requests") ?? DEFAULT_MAX_REQUESTS;
-  if (most > DEFAULT_MAX_REQUESTS) return [];
-  return [warning(where, `circuit breaker max_requests is ${most}: a busy fleet gets 503s`)];
+  return Object.entries(DEFAULT_BREAKERS).flatMap(([name, most]) => {
+    const allowed = numberAt(threshold, name) ?? most;
+    if (allowed > most) return [];
+    return [warning(where, `circuit breaker ${name} is ${allowed}: a busy fleet gets 503s`)];
+  });
 }
 
 function checkHealth(cluster: Node, where: string): Finding[] {

@@ -73,9 +73,25 @@ function checkFilterState(chain: Chain): Finding[] {
   const { options, where, position } = chain;
   if (options.steering !== "filter-state" || options.mode !== "route") return [];
   const mutation = indexOfType(chain, "HeaderMutation");
-  if (mutation > position) return [];
-  const message = "steering is filter-state, but no header_mutation filter after it writes the pin";
-  return [error(where, message)];
+  if (mutation < position) {
+    const message =
+      "steering is filter-state, but no header_mutation filter after it writes the pin";
+    return [error(where, message)];
+  }
+  const findings: Finding[] = [];
+  const buffer = indexOfType(chain, "Buffer");
+  if (buffer < position || buffer > mutation) {
+    const message =
+      "steering is filter-state, but no buffer filter behind it holds the request: header_mutation runs before the decision";
+    findings.push(error(where, message));
+  }
+  const pin = indexOfType(chain, "StatefulSession");
+  if (pin >= 0 && pin < mutation) {
+    const message =
+      "stateful_session stands before header_mutation: it looks for a pin that is not yet there";
+    findings.push(error(where, message));
+  }
+  return findings;
 }
 
 /** Rules about the filter's own plugin configuration. */

@@ -5,7 +5,7 @@ import { holdsHeaders } from "./filter-rules.ts";
 import { type Finding, warning } from "./finding.ts";
 import { at, durationMsAt, isType, numberAt, textAt } from "./node.ts";
 
-const MIB = 1 << 20;
+export const MIB = 1 << 20;
 
 /** Envoy's defaults. */
 const DEFAULT_CONNECTION_BUFFER_BYTES = MIB;
@@ -13,7 +13,7 @@ const DEFAULT_HTTP2_WINDOW_BYTES = 16 * MIB;
 const DEFAULT_ROUTE_TIMEOUT_MS = 15_000;
 
 /** A route that gives a generation less than this cuts real answers. */
-const SHORT_TIMEOUT_MS = 120_000;
+export const SHORT_TIMEOUT_MS = 120_000;
 
 /** A buffer filter in front of ours raises the limits by itself. */
 function hasBufferInFront({ filters, position }: Chain): boolean {

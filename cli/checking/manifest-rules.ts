@@ -4,6 +4,13 @@ import { checkPlugin, holdsHeaders } from "./filter-rules.ts";
 import { error, type Finding, warning } from "./finding.ts";
 import { at, findNodes, isNode, isType, type Node, nodesAt, textAt } from "./node.ts";
 import { checkOptions, readCheckedOptions } from "./options-check.ts";
+import {
+  checkBackendTraffic,
+  checkClientTraffic,
+  checkDestinationRule,
+  checkHttpRoute,
+  checkRouteTimeout,
+} from "./traffic-rules.ts";
 
 const FLAG = "allow_on_headers_stop_iteration";
 
@@ -61,11 +68,12 @@ function checkEnvoyFilter(manifest: Node, where: string): Finding[] {
 
 /** VirtualService: istiod refuses one whole for a timeout that Envoy would take for "none". */
 function checkVirtualService(manifest: Node, where: string): Finding[] {
-  return nodesAt(manifest, "spec.http")
+  const refused = nodesAt(manifest, "spec.http")
     .filter((route) => /^0(s|ms)?$/.test(textAt(route, "timeout")))
     .map(() =>
       error(where, "istiod refuses timeout 0s: leave it out, Istio's default is no timeout"),
     );
+  return [...refused, ...checkRouteTimeout(manifest, where)];
 }
 
 function bootstrapsIn(manifest: Node): string[] {
@@ -82,6 +90,10 @@ function checkManifest(manifest: Node, all: Node[], checkText: CheckText): Findi
     if (kind === "EnvoyExtensionPolicy") return checkExtensionPolicy(manifest, where, all);
     if (kind === "EnvoyFilter") return checkEnvoyFilter(manifest, where);
     if (kind === "VirtualService") return checkVirtualService(manifest, where);
+    if (kind === "DestinationRule") return checkDestinationRule(manifest, where, all);
+    if (kind === "ClientTrafficPolicy") return checkClientTraffic(manifest, where);
+    if (kind === "BackendTrafficPolicy") return checkBackendTraffic(manifest, where);
+    if (kind === "HTTPRoute") return checkHttpRoute(manifest, where, all);
     return bootstrapsIn(manifest).flatMap((text) => checkText(text).findings);
   } catch (fault) {
     return [error(where, `the filter's configuration is not valid JSON: ${String(fault)}`)];

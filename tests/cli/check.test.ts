@@ -118,6 +118,26 @@ const TRAPS: Trap[] = [
     says: /^error: steering is filter-state, but no header_mutation filter/,
   },
   {
+    what: "filter state that is read before it is written",
+    bootstrap: "filter-state",
+    change: (tree) => {
+      const filters = nodesAt(manager(tree), "http_filters");
+      manager(tree)["http_filters"] = filters.filter(
+        (filter) => !isType(filter["typed_config"], "Buffer"),
+      );
+    },
+    says: /^error: steering is filter-state, but no buffer filter behind it holds the request/,
+  },
+  {
+    what: "a session filter in front of the header that it reads",
+    bootstrap: "filter-state",
+    change: (tree) => {
+      const [wasm, buffer, mutation, pin, ...rest] = nodesAt(manager(tree), "http_filters");
+      manager(tree)["http_filters"] = [wasm, buffer, pin, mutation, ...rest];
+    },
+    says: /^error: stateful_session stands before header_mutation/,
+  },
+  {
     what: "an endpoint override that nobody reads",
     change: (tree) => configure(tree, { steering: "override-host" }),
     says: /^error: steering is override-host, but no override_host policy reads/,
@@ -175,6 +195,14 @@ const TRAPS: Trap[] = [
     what: "default circuit breakers",
     change: (tree) => delete cluster(tree)["circuit_breakers"],
     says: /^warning: circuit breaker max_requests is 1024/,
+  },
+  {
+    what: "breakers that forget the retries",
+    change: (tree) => {
+      const [threshold] = nodesAt(cluster(tree), "circuit_breakers.thresholds");
+      delete threshold?.["max_retries"];
+    },
+    says: /^warning: circuit breaker max_retries is 3/,
   },
   {
     what: "a missing retry predicate",
@@ -286,66 +314,3 @@ test("the value of a secret is not repeated", () => {
   assert.equal(findings.length, 1);
   assert.doesNotMatch(findings[0]?.message ?? "", /secret\\u0000|"secret/);
 });
-
-interface ManifestTrap {
-  what: string;
-  manifest: object;
-  says: RegExp;
-}
-
-const MANIFEST_TRAPS: ManifestTrap[] = [
-  {
-    what: "a wrong option in a WasmPlugin",
-    manifest: { kind: "WasmPlugin", spec: { pluginConfig: { mode: "observing" } } },
-    says: /^mode: "observing" is not allowed/,
-  },
-  {
-    what: "a WasmPlugin that is to route",
-    manifest: { kind: "WasmPlugin", spec: { failStrategy: "FAIL_OPEN", pluginConfig: {} } },
-    says: /^a WasmPlugin cannot set allow_on_headers_stop_iteration/,
-  },
-  {
-    what: "a WasmPlugin that fails closed",
-    manifest: { kind: "WasmPlugin", spec: { pluginConfig: { mode: "observe" } } },
-    says: /^failStrategy is FAIL_CLOSE/,
-  },
-  {
-    what: "an EnvoyExtensionPolicy that nothing patches",
-    manifest: { kind: "EnvoyExtensionPolicy", spec: { wasm: [{ name: "smetric" }] } },
-    says: /^no EnvoyPatchPolicy in this file sets/,
-  },
-  {
-    what: "an EnvoyFilter without the header-stop flag",
-    manifest: {
-      kind: "EnvoyFilter",
-      spec: { value: { root_id: "smetric", failure_policy: "FAIL_RELOAD", vm_config: {} } },
-    },
-    says: /^allow_on_headers_stop_iteration is not set/,
-  },
-  {
-    what: "a VirtualService that istiod refuses",
-    manifest: { kind: "VirtualService", spec: { http: [{ timeout: "0s" }] } },
-    says: /^istiod refuses timeout 0s/,
-  },
-  {
-    what: "a bootstrap without the filter in a ConfigMap",
-    manifest: { kind: "ConfigMap", data: { "envoy.yaml": readBootstrap("baseline") } },
-    says: /^no HTTP chain holds the filter/,
-  },
-];
-
-for (const { what, manifest, says } of MANIFEST_TRAPS) {
-  test(`check finds ${what}`, () => {
-    const text = stringify({
-      apiVersion: "example/v1",
-      metadata: { name: "smetric" },
-      ...manifest,
-    });
-    const { kind, findings } = checkText(text);
-    assert.equal(kind, "manifests");
-    assert.ok(
-      findings.some(({ message }) => says.test(message)),
-      `found only: ${findings.map(({ message }) => message).join("; ") || "nothing"}`,
-    );
-  });
-}
