@@ -17,7 +17,7 @@ import { AdmissionOptions } from "../scheduling/admission/options";
 import { Scouts } from "../scheduling/admission/scouts";
 import { SharedEndpoints } from "../scheduling/admission/shared-endpoints";
 import { StopClass } from "../scheduling/admission/stop-class";
-import { markForeign } from "../scheduling/admission/subset";
+import { Subset } from "../scheduling/admission/subset";
 import { NO_ENDPOINT } from "../scheduling/decision";
 import { candidateOf, isFollowUp, NO_INDEX, placementReason } from "../scheduling/routing/policy";
 import { AdmissionGauges } from "./admission-gauges";
@@ -36,6 +36,7 @@ export class Admitter {
   private gaugedMs: u64 = 0;
   private readonly evidence: Evidence = new Evidence();
   private readonly gauges: AdmissionGauges;
+  private readonly subset: Subset;
 
   constructor(
     private readonly options: Options,
@@ -49,13 +50,14 @@ export class Admitter {
     const heads = new HeldHeads(store, fleetId, vm);
     this.admission = new Admission(toRule(options), new SharedEndpoints(store, fleetId), heads);
     this.gauges = new AdmissionGauges(cluster);
+    this.subset = new Subset(options.gatewaysIndex, options.gatewaysCount);
   }
 
   /** Whether a request goes on, waits, or is refused. After Hold the caller looks at `release` at once. */
   arrive(turnaround: Turnaround, ticket: u32, bodyBytes: u32, loads: Loads, nowMs: u64): Verdict {
     const call = turnaround.call;
     describe(call, turnaround, ticket);
-    this.markForeign(loads);
+    this.subset.mark(loads);
     const verdict = this.admission.arrive(call, loads, nowMs);
     if (verdict != Verdict.Hold) {
       // Room to wait in is the only reason to pass with a full queue.
@@ -79,13 +81,13 @@ export class Admitter {
 
   /** The next request that may go on, or null. */
   release(loads: Loads, nowMs: u64): AdmissionCall | null {
-    this.markForeign(loads);
+    this.subset.mark(loads);
     return this.admission.release(loads, nowMs);
   }
 
   /** The next request that has waited too long, or null. */
   overdue(loads: Loads, nowMs: u64): AdmissionCall | null {
-    this.markForeign(loads);
+    this.subset.mark(loads);
     const call = this.admission.overdue(loads, nowMs);
     if (call !== null) this.meters.count(Counter.AdmissionOverdue);
     return call;
@@ -146,12 +148,6 @@ export class Admitter {
 
   private get isFull(): bool {
     return this.admission.held.count >= this.options.admissionMaxHeld;
-  }
-
-  private markForeign(loads: Loads): void {
-    if (this.options.gatewaysCount > 1) {
-      markForeign(loads, this.options.gatewaysIndex, this.options.gatewaysCount);
-    }
   }
 }
 

@@ -119,7 +119,7 @@ export class Admission {
   mayMove(call: AdmissionCall, row: i32, loads: Loads): bool {
     const slot = loads.slots[row];
     if (slot == call.home || candidateOf(loads, call.home) == NO_INDEX) return true;
-    if (loads.pendingPrefill[row] >= PACE_TOKENS) return false;
+    if (loads.foreign[row] || loads.pendingPrefill[row] >= PACE_TOKENS) return false;
     return this.endpoints.view(slot).fits(call.promptTokens);
   }
 

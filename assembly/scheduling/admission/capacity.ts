@@ -11,6 +11,8 @@ const REFUTED_BY: f64 = 1.02;
 /** One refutation may be a wrong guess of the prefix, two are not. */
 const REFUTATIONS: u32 = 2;
 const LEAST_CAPACITY: f64 = 60_000;
+/** Weights that cancel each other out leave a rest of this size. */
+const FLAT: f64 = 1e-9;
 
 /** Bytes of one saved sample: value, second, kind. */
 const SAMPLE_BYTES: i32 = 16;
@@ -26,6 +28,8 @@ const REFUTATION: u32 = 2;
 export class Capacity {
   /** Tokens; Infinity until a loss was seen. */
   tokens: f64 = Infinity;
+  /** Set by `estimate`: up to here no loss contradicts a larger capacity. */
+  ceiling: f64 = Infinity;
   private count: i32 = 0;
   private uppers: i32 = 0;
   private readonly values: StaticArray<f64> = new StaticArray<f64>(MAX_SAMPLES);
@@ -64,7 +68,8 @@ export class Capacity {
       if (Math.abs(nowSeconds - <f64>this.seconds[i]) > MAX_AGE_SECONDS) this.remove(i);
     }
     const kept = this.count;
-    if (this.uppers == 0) return;
+    this.ceiling = Infinity;
+    if (!this.hasLoss) return;
     let slope: f64 = 0;
     for (let i = 0; i < kept; i++) {
       const weight = Math.exp((<f64>this.seconds[i] - nowSeconds) / FADE_SECONDS);
@@ -73,14 +78,17 @@ export class Capacity {
       if (!this.isUpper(i)) slope -= weight;
     }
     sortIndices(ORDER, this.values, kept);
-    let fit = this.values[ORDER[kept - 1]];
-    for (let i = 0; i < kept; i++) {
-      slope += WEIGHTS[ORDER[i]];
-      if (slope < 0) continue;
-      fit = this.values[ORDER[i]];
-      break;
+    let at = 0;
+    for (; at < kept - 1; at++) {
+      slope += WEIGHTS[ORDER[at]];
+      if (slope >= -FLAT) break;
     }
-    this.tokens = max(LEAST_CAPACITY, fit);
+    const least = this.values[ORDER[at]];
+    const most = slope < FLAT && at + 1 < kept ? this.values[ORDER[at + 1]] : least;
+    this.ceiling = max(LEAST_CAPACITY, most);
+    // Between two bounds that nothing contradicts, what was believed before is as good as any.
+    if (this.tokens >= least && this.tokens <= most) return;
+    this.tokens = max(LEAST_CAPACITY, least);
   }
 
   /** Bytes that `save` writes. */

@@ -78,7 +78,7 @@ export class EndpointState {
     this.takeGiven(options);
     if (options.capacityTokens <= 0) {
       this.capacity.estimate(<f64>nowMs / 1000);
-      this.window.update(this.capacity, <f64>elapsedMs / 1000);
+      this.window.update(this.capacity, this.refill.seconds, <f64>elapsedMs / 1000);
     }
     this.refill.estimate();
     this.stack.cancelLost(nowMs);

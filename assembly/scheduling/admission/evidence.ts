@@ -87,7 +87,9 @@ export function fillBounds(call: AdmissionCall, cached: f64, deed: Deed): void {
     deed.atLeast = call.low + expected;
     return;
   }
-  const kept: f64 = cached > call.sharedTokens + TOLERATED_TOKENS ? cached : 0;
+  // The head's length is an estimate, too: a rest that is hardly longer is the head that others keep.
+  const rest = max(TOLERATED_TOKENS, TOLERATED_SHARE * expected);
+  const kept: f64 = cached > call.sharedTokens + rest ? cached : 0;
   deed.atMost = call.high + kept;
   if (kept > 0) deed.atLeast = call.low + kept;
   deed.lostTokens = expected - cached;

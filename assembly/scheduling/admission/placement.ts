@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a held request goes: home while something of it is left there, else where relative fill is lowest.
 import { Loads } from "../../memory/loads";
-import { NO_ENDPOINT } from "../decision";
 import { candidateOf, NO_INDEX } from "../routing/policy";
 import { AdmissionCall } from "./admission-call";
 import { Endpoints } from "./endpoints";
@@ -43,11 +42,11 @@ export function place(
     return;
   }
   const unknown = largestKnown(loads, endpoints);
-  const anywhere = call.home != NO_ENDPOINT || allForeign(loads);
+  const spills = allForeign(loads);
   let lowest: f64 = Infinity;
   placement.full = true;
   for (let i = 0; i < loads.count; i++) {
-    if (loads.foreign[i] && !anywhere) continue;
+    if (loads.foreign[i] && !spills) continue;
     const endpoint = endpoints.view(loads.slots[i]);
     if (!endpoint.fits(call.promptTokens)) continue;
     placement.full = false;
@@ -65,8 +64,10 @@ export function place(
 export function homeOrEmptiest(call: AdmissionCall, loads: Loads, endpoints: Endpoints): i32 {
   let row = candidateOf(loads, call.home);
   if (row != NO_INDEX) return row;
+  const spills = allForeign(loads);
   let lowest: f64 = Infinity;
   for (let i = 0; i < loads.count; i++) {
+    if (loads.foreign[i] && !spills) continue;
     const resident = endpoints.view(loads.slots[i]).stack.residentTokens;
     if (resident >= lowest) continue;
     lowest = resident;

@@ -4,12 +4,15 @@ import { Capacity } from "./capacity";
 
 /** The rest is for copies of dead sessions and for growth; 1.0 is a cliff. */
 const SHARE: f64 = 0.9;
-/** While requests are held back and nothing is lost, the window probes upwards. */
+/** While requests are held back, the window probes upwards: twice as fast where no loss bounds the capacity. */
 const PROBE_PER_SECOND: f64 = 0.0003;
+const UNBOUNDED_FACTOR: f64 = 2;
 const MAX_PROBE: f64 = 0.3;
-/** Without any loss in memory the capacity itself is stale: it grows faster. */
+/** A window that has outgrown the capacity without a loss proves it stale: then the capacity itself grows, faster. */
+const PROVEN_PROBE: f64 = 0.12;
 const GROWTH_PER_SECOND: f64 = 0.004;
-const LOSS_WEIGHT: f64 = 0.5;
+/** Share of an endpoint's time that reloads after losses may take; where it is more, the window shrinks. */
+const RELOAD_SHARE: f64 = 0.03;
 
 export class Window {
   /** Tokens that resident sessions may take; Infinity while no capacity is known. */
@@ -21,19 +24,16 @@ export class Window {
   /** Share by which the window exceeds what is certain. */
   probe: f64 = 0;
 
-  /** Once per tick, after the capacity was estimated. */
-  update(capacity: Capacity, elapsedSeconds: f64): void {
-    if (!capacity.hasLoss) {
-      if (this.limited && isFinite(capacity.tokens)) {
-        capacity.tokens *= 1 + GROWTH_PER_SECOND * elapsedSeconds;
-      }
-      this.tokens = SHARE * capacity.tokens;
-    } else {
-      if (this.limited) this.probe = min(MAX_PROBE, this.probe + PROBE_PER_SECOND * elapsedSeconds);
-      this.probe = max(0, this.probe - (LOSS_WEIGHT * this.lostTokens) / capacity.tokens);
-      this.tokens = SHARE * capacity.tokens * (1 + this.probe);
-      this.lostTokens = 0;
-    }
+  /**
+   * Once per tick, after the capacity was estimated.
+   * @param refillSeconds time to compute a lost token again
+   */
+  update(capacity: Capacity, refillSeconds: f64, elapsedSeconds: f64): void {
+    if (this.limited && isFinite(capacity.tokens)) this.widen(capacity, elapsedSeconds);
+    const reloadSeconds = this.lostTokens * refillSeconds;
+    this.probe = max(0, this.probe - (PROBE_PER_SECOND / RELOAD_SHARE) * reloadSeconds);
+    this.tokens = SHARE * capacity.tokens * (1 + this.probe);
+    this.lostTokens = 0;
     this.limited = false;
   }
 
@@ -43,5 +43,16 @@ export class Window {
     this.tokens = (share > 0 ? share : SHARE) * capacityTokens;
     this.limited = false;
     this.lostTokens = 0;
+  }
+
+  private widen(capacity: Capacity, elapsedSeconds: f64): void {
+    const isBounded = capacity.ceiling <= capacity.tokens;
+    if (this.probe >= PROVEN_PROBE && !isBounded) {
+      const grown = capacity.tokens * (1 + GROWTH_PER_SECOND * elapsedSeconds);
+      capacity.tokens = min(capacity.ceiling, grown);
+      return;
+    }
+    const rate = isBounded ? PROBE_PER_SECOND : UNBOUNDED_FACTOR * PROBE_PER_SECOND;
+    this.probe = min(MAX_PROBE, this.probe + rate * elapsedSeconds);
   }
 }

@@ -143,6 +143,18 @@ describe("admission", () => {
     expect(next.slot).toBe(0);
   });
 
+  it("takes a session that has lost its copy back into its own share", () => {
+    const admission = given(1_000_000);
+    const loads = fleet(2);
+    admission.tick(START_MS);
+    const call = callOf(1, 10_000, 0);
+    call.expectedTokens = 0;
+    loads.foreign[0] = true;
+    admission.arrive(call, loads, START_MS);
+    admission.release(loads, START_MS);
+    expect(call.slot).toBe(1);
+  });
+
   it("survives a round trip of an endpoint's state through bytes, and refuses bytes of others", () => {
     const admission = given(0);
     const endpoint = admission.endpoints.view(3);

@@ -108,6 +108,27 @@ describe("a head that others share", () => {
   });
 });
 
+describe("a head that is longer than it was thought", () => {
+  it("proves no capacity when it is all that is left of a session far down", () => {
+    const admission = given(0);
+    const first = callOf(1, 60_000);
+    admission.send(first, 0, 0, START_MS);
+    admission.end(first, told(0, 100, StopClass.Tool), START_MS);
+    for (let session: u64 = 2; session < 40; session++) {
+      run(admission, callOf(session, 60_000), 0, START_MS);
+    }
+    const call = callOf(1, 60_500, 0);
+    call.sharedTokens = 14_000;
+    admission.send(call, 0, 0, START_MS + 1_000);
+    admission.firstByte(call);
+    admission.end(call, told(15_400, 100, StopClass.Tool), START_MS + 2_000);
+    const capacity = admission.endpoints.view(0).capacity;
+    capacity.atLeast(1_000_000, <f64>START_MS / 1000 + 2);
+    capacity.estimate(<f64>START_MS / 1000 + 2);
+    expect(capacity.tokens).toBe(1_000_000);
+  });
+});
+
 describe("an estimate that is off", () => {
   it("is no loss: reports are read in the unit of the estimate", () => {
     const admission = given(0);

@@ -160,6 +160,23 @@ describe("a capacity", () => {
     capacity.estimate(302);
     expect(capacity.hasLoss).toBe(false);
     expect(capacity.tokens).toBe(700_000);
+    expect(capacity.ceiling).toBe(Infinity);
+  });
+
+  it("stays what it was between two bounds that nothing contradicts", () => {
+    const capacity = new Capacity();
+    for (let i = 0; i < 60; i++) capacity.atLeast(400_000 + <f64>(i * 1_000), <f64>i);
+    capacity.atMost(3_000_000, 60);
+    capacity.estimate(60);
+    expect(capacity.tokens).toBe(459_000);
+    expect(capacity.ceiling).toBe(3_000_000);
+    capacity.tokens = 600_000;
+    capacity.estimate(60);
+    expect(capacity.tokens).toBe(600_000);
+    capacity.atMost(500_000, 61);
+    capacity.estimate(61);
+    expect(capacity.tokens).toBe(459_000);
+    expect(capacity.ceiling).toBe(500_000);
   });
 });
 
@@ -171,15 +188,17 @@ function violations(values: StaticArray<f64>, uppers: StaticArray<bool>, at: f64
   return sum;
 }
 
+const REFILL_SECONDS: f64 = 1e-4;
+
 describe("a window", () => {
   it("is nine tenths of a known capacity, and none of an unknown", () => {
     const window = new Window();
     const capacity = new Capacity();
-    window.update(capacity, 0.5);
+    window.update(capacity, REFILL_SECONDS, 0.5);
     expect(window.tokens).toBe(Infinity);
     capacity.atMost(1_000_000, 1);
     capacity.estimate(1);
-    window.update(capacity, 0.5);
+    window.update(capacity, REFILL_SECONDS, 0.5);
     expect(window.tokens).toBe(900_000);
   });
 
@@ -189,25 +208,47 @@ describe("a window", () => {
     capacity.atMost(1_000_000, 1);
     capacity.estimate(1);
     window.limited = true;
-    window.update(capacity, 100);
+    window.update(capacity, REFILL_SECONDS, 100);
     expect(window.tokens).toBeCloseTo(900_000 * 1.03);
-    window.lostTokens = 40_000;
-    window.update(capacity, 0.5);
+    window.lostTokens = 20_000;
+    window.update(capacity, REFILL_SECONDS, 0.5);
     expect(window.tokens).toBeCloseTo(900_000 * 1.01);
     window.lostTokens = 400_000;
-    window.update(capacity, 0.5);
+    window.update(capacity, REFILL_SECONDS, 0.5);
     expect(window.tokens).toBe(900_000);
   });
 
-  it("lets a capacity grow that has seen no loss for long", () => {
+  it("shrinks by the time that reloads take: a faster GPU bears more losses", () => {
+    const capacity = new Capacity();
+    capacity.atMost(1_000_000, 1);
+    capacity.estimate(1);
+    const slow = new Window();
+    const fast = new Window();
+    slow.probe = fast.probe = 0.1;
+    slow.lostTokens = fast.lostTokens = 30_000;
+    slow.update(capacity, REFILL_SECONDS, 0.5);
+    fast.update(capacity, REFILL_SECONDS / 3, 0.5);
+    expect(slow.probe).toBeCloseTo(0.07);
+    expect(fast.probe).toBeCloseTo(0.09);
+  });
+
+  it("lets a capacity grow that it has outgrown without a loss, and not beyond one", () => {
     const window = new Window();
     const capacity = new Capacity();
     capacity.tokens = 1_000_000;
     window.limited = true;
-    window.update(capacity, 10);
+    window.update(capacity, REFILL_SECONDS, 200);
+    expect(capacity.tokens).toBe(1_000_000);
+    expect(window.tokens).toBeCloseTo(900_000 * 1.12);
+    window.limited = true;
+    window.update(capacity, REFILL_SECONDS, 10);
     expect(capacity.tokens).toBe(1_040_000);
-    window.update(capacity, 10);
+    window.update(capacity, REFILL_SECONDS, 10);
     expect(capacity.tokens).toBe(1_040_000);
+    capacity.ceiling = 1_050_000;
+    window.limited = true;
+    window.update(capacity, REFILL_SECONDS, 10);
+    expect(capacity.tokens).toBe(1_050_000);
   });
 });
 
