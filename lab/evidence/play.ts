@@ -41,9 +41,9 @@ export async function play(spec: RunSpec, wasm: string): Promise<RunMeasures> {
   const source = workloadNamed(trace, { seed, tokenScale: 1, starts: "genuine", half });
   const disturbance = { ...UNDISTURBED, ...spec.disturbance };
   const plan = buildPlan(source, { fleet, load, minutes, seed, disturbance });
-  const { bytesPerToken = BYTES_PER_TOKEN, gateways = 1 } = spec;
+  const { bytesPerToken = BYTES_PER_TOKEN, knowsText, gateways = 1 } = spec;
   const driver = new VirtualDriver({
-    ...{ wasm, bytesPerToken, workers: WORKERS, gateways },
+    ...{ wasm, bytesPerToken, knowsText, workers: WORKERS, gateways },
     configuration,
   });
   const run = await driver.run(arm, plan, SILENT, new AbortController().signal);

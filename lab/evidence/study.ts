@@ -29,6 +29,8 @@ export interface RunSpec {
   gateways?: number;
   /** Bytes of body per token, an eighth of the real ones unless said otherwise. */
   bytesPerToken?: number;
+  /** The filter knows that ratio from the start, as it does after its first answer. */
+  knowsText?: boolean;
 }
 
 /** The measures of docs/measures.md without those that are lists by endpoint or turn. */

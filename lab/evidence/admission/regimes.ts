@@ -17,10 +17,14 @@ const OPEN_MINUTES = 360;
 /** A share of the capacity each: the windows that are searched for the best one. */
 export const WINDOWS: readonly number[] = [0.85, 1, 1.2];
 
-/** A closed population on endpoints of so many million tokens. */
+/** Whether sessions of one application share its head in the cache, or each has one of its own. */
+export type Heads = "own" | "shared";
+
+/** A closed population on endpoints of so many million tokens; heads are the sessions' own unless said otherwise. */
 export interface ClosedCell {
   sessions: number;
   millions: number;
+  heads?: Heads;
 }
 
 export const CLOSED: readonly ClosedCell[] = [
@@ -28,7 +32,6 @@ export const CLOSED: readonly ClosedCell[] = [
   { sessions: 40, millions: 0.6 },
   { sessions: 80, millions: 0.3 },
   { sessions: 80, millions: 1 },
-  { sessions: 120, millions: 0.8 },
   { sessions: 120, millions: 1 },
   { sessions: 160, millions: 0.5 },
   { sessions: 160, millions: 1 },
@@ -46,16 +49,18 @@ export const CLOSED: readonly ClosedCell[] = [
 export interface OpenCell {
   ratePerS: number;
   millions: number;
+  heads?: Heads;
 }
 
 export const OPEN: readonly OpenCell[] = [
+  { millions: 0.6, ratePerS: 0.04 },
   { millions: 0.6, ratePerS: 0.06 },
   { millions: 0.6, ratePerS: 0.1 },
   { millions: 1, ratePerS: 0.06 },
   { millions: 1, ratePerS: 0.09 },
-  { millions: 1, ratePerS: 0.12 },
+  { millions: 1, ratePerS: 0.09, heads: "shared" },
+  { millions: 2, ratePerS: 0.12 },
   { millions: 2, ratePerS: 0.16 },
-  { millions: 2, ratePerS: 0.22 },
 ];
 
 /** What else may be different; one seed each. */
@@ -75,7 +80,13 @@ const tier = (globalGbps: number): Partial<FleetPlan> => ({
 const events = (text: string): Partial<Disturbance> => ({ events: parseEvents(text, ENDPOINTS) });
 const KEEPS: Partial<Disturbance> = { sessionsKeepGateway: true };
 
+const SHARED = { name: "heads are shared", heads: "shared" } as const;
+
 export const SCENARIOS: readonly Scenario[] = [
+  { ...SHARED, sessions: 120, millions: 1 },
+  { ...SHARED, sessions: 256, millions: 1 },
+  { ...SHARED, sessions: 256, millions: 2 },
+  { ...SHARED, sessions: 400, millions: 2 },
   { name: "GPUs three times as fast", sessions: 160, millions: 0.5, fleet: gpu(3) },
   { name: "GPUs three times as fast, fits", sessions: 160, millions: 2, fleet: gpu(3) },
   { name: "GPUs a third as fast, fits", sessions: 160, millions: 2, fleet: gpu(1 / 3) },
@@ -136,25 +147,28 @@ function armOf(way: Way): Pick<RunSpec, "arm" | "configuration"> {
   return { arm: `sticky+${name}`, configuration: { admission: { ...order, ...limit } } };
 }
 
-const TRACE = { trace: "coding-agent-flat", half: "odd" } as const;
-
-export function closedSpec(cell: ClosedCell, way: Way, seed: number): RunSpec {
-  const { sessions, millions } = cell;
-  const load = { sessions };
-  const place = { cell: `${sessions} x ${millions} M`, fleet: fleetOf(millions) };
-  return { ...TRACE, ...place, load, minutes: CLOSED_MINUTES, seed, ...armOf(way) };
+function traceOf(heads: Heads = "own") {
+  const trace = heads === "own" ? "coding-agent-own-heads" : "coding-agent-flat";
+  return { trace, half: "odd", knowsText: true } as const;
 }
 
-export function openSpec({ millions, ratePerS }: OpenCell, way: Way, seed: number): RunSpec {
+export function closedSpec(cell: ClosedCell, way: Way, seed: number): RunSpec {
+  const { sessions, millions, heads } = cell;
+  const load = { sessions };
+  const place = { cell: `${sessions} x ${millions} M`, fleet: fleetOf(millions) };
+  return { ...traceOf(heads), ...place, load, minutes: CLOSED_MINUTES, seed, ...armOf(way) };
+}
+
+export function openSpec({ millions, ratePerS, heads }: OpenCell, way: Way, seed: number): RunSpec {
   const load = { ratePerS, startsMinutes: STARTS_MINUTES };
   const place = { cell: `${millions} M, ${ratePerS} a second`, fleet: fleetOf(millions) };
-  return { ...TRACE, ...place, load, minutes: OPEN_MINUTES, seed, ...armOf(way) };
+  return { ...traceOf(heads), ...place, load, minutes: OPEN_MINUTES, seed, ...armOf(way) };
 }
 
 export function scenarioSpec(scenario: Scenario, way: Way): RunSpec {
-  const { name, sessions, millions, fleet, disturbance, gateways, bytesPerToken } = scenario;
+  const { name, sessions, millions, heads, fleet, disturbance, gateways, bytesPerToken } = scenario;
   return {
-    ...TRACE,
+    ...traceOf(heads),
     cell: name,
     fleet: fleetOf(millions, fleet),
     load: { sessions },

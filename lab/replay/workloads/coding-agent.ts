@@ -28,6 +28,8 @@ export interface CodingOptions {
   starts: "genuine" | "resumed" | "all";
   /** Apps that the sessions belong to, the first one most often; each has its own system text and tools. */
   apps: readonly App[];
+  /** Every session has a head of its own, as where system texts name the user, the folder and the date. */
+  ownHeads?: boolean;
   /** Factor on all token counts: 1 is the trace as recorded. */
   tokenScale: number;
   /** Calls above this many (scaled) prompt tokens end the session. */
@@ -196,6 +198,11 @@ function appAt(apps: readonly App[], share: number): App {
   return apps.find((_, index) => (mark -= 1 / (index + 1)) < 0) ?? apps[0]!;
 }
 
+/** The same application with a text that no other session has. */
+function ownApp(app: App, index: number): App {
+  return { ...app, name: `${app.name}-${index}`, system: `Session ${index}. ${app.system}` };
+}
+
 /**
  * Coding-agent sessions. The true turn is the depth in the chain of matches, 1 again where the prefix breaks.
  * @throws Failure when nothing of the trace is left
@@ -214,7 +221,8 @@ export function codingSource(options: CodingOptions, trace = readTrace()): Sessi
     at: (index) => {
       const draws = chance(options.seed, `coding-agent/${index}`);
       const source = resampler?.at(draws.uniform()) ?? order[index % order.length]!;
-      const app = appAt(options.apps, draws.uniform());
+      const shared = appAt(options.apps, draws.uniform());
+      const app = options.ownHeads === true ? ownApp(shared, index) : shared;
       const builder = new SessionBuilder(
         source,
         KEY_SPACE.codingAgent + index * KEYS_PER_SESSION,

@@ -32,7 +32,7 @@ type Build = (options: WorkloadOptions) => SessionSource;
 /** The coding-agent trace, as its own replayer caps it. */
 function codingAgent(
   { seed, tokenScale, starts, half }: WorkloadOptions,
-  shape: { weightExponent: number; answerCapTokens?: number },
+  shape: { weightExponent: number; answerCapTokens?: number; ownHeads?: boolean },
 ): SessionSource {
   return codingSource({
     seed,
@@ -47,12 +47,16 @@ function codingAgent(
   });
 }
 
+/** Each session as often as any other, without the longest answers. */
+function flatCodingAgent(options: WorkloadOptions, ownHeads: boolean): SessionSource {
+  const answerCapTokens = ANSWER_CAP_TOKENS * options.tokenScale;
+  return codingAgent(options, { weightExponent: 0, answerCapTokens, ownHeads });
+}
+
 const WORKLOADS: Record<string, Build> = {
   "coding-agent": (options) => codingAgent(options, { weightExponent: WEIGHT_EXPONENT }),
-  "coding-agent-flat": (options) => {
-    const answerCapTokens = ANSWER_CAP_TOKENS * options.tokenScale;
-    return codingAgent(options, { weightExponent: 0, answerCapTokens });
-  },
+  "coding-agent-flat": (options) => flatCodingAgent(options, false),
+  "coding-agent-own-heads": (options) => flatCodingAgent(options, true),
   airline: ({ seed }) => airlineSource({ seed, gapCapMs: GAP_CAP_MS }),
   lats: ({ seed }) => latsSource({ seed, gapCapMs: GAP_CAP_MS }),
   bfcl: ({ seed }) => bfclSource({ seed, gapCapMs: GAP_CAP_MS }),

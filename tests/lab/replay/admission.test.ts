@@ -47,6 +47,7 @@ async function play(arm: string, given: Case = {}) {
   const driver = new VirtualDriver({
     wasm,
     bytesPerToken: 0.5,
+    knowsText: true,
     workers: 2,
     gateways,
     configuration,

@@ -8,6 +8,7 @@ import {
 } from "../../../virtual-envoy/index.ts";
 import { addressOf } from "../../baselines/stock.ts";
 import { ChatBodies } from "../../bodies/chat-body.ts";
+import { append, type Call } from "../../workloads/session.ts";
 import { type Gateway, type Passage, type ReportedUsage, UNTOLD } from "./gateway.ts";
 
 export interface FilterGatewayOptions {
@@ -21,6 +22,8 @@ export interface FilterGatewayOptions {
   workers: number;
   seed: number;
   bytesPerToken: number;
+  /** One answer before time 0 tells the filter how many bytes a token has here, as yesterday's would have. */
+  knowsText?: boolean;
   /** Sessions differ in it by up to this share. */
   estimateError: number;
   /** Name of the model in the bodies. */
@@ -44,6 +47,9 @@ const LIMITS = {
 /** What llm-d's sidecar beside a decode engine reads. */
 const PREFILL_HEADER = "x-prefiller-host-port";
 const RECORD_KEY = "wasm.smetric_record";
+const TEXT_TOKENS = 20_000;
+/** Lessons reach the other workers with a tick. */
+const TEACHING_US = 1_000_000;
 const EVENT_STREAM = { "content-type": "text/event-stream" };
 const FIRST_CHUNK = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}\n\n`;
 
@@ -98,6 +104,7 @@ export class FilterGateway implements Gateway {
       keepBodies: false,
       upstream: { ended: (stream) => this.arrived(stream) },
     });
+    if (options.knowsText === true) this.teachText();
     this.startUs = this.envoy.clock.nowUs;
     this.recorded = options.recorded;
   }
@@ -105,11 +112,7 @@ export class FilterGateway implements Gateway {
   place(passage: Passage, nowMs: number, placed: () => void): void {
     this.advance(nowMs);
     const body = this.bodies.bytes(passage.session, passage.call);
-    const stream = this.envoy.openStream({
-      method: "POST",
-      path: "/v1/chat/completions",
-      headers: { "content-type": "application/json", "content-length": String(body.length) },
-    });
+    const stream = this.openStream(body);
     this.open.set(stream, { passage, placed });
     this.streams.set(passage.id, stream);
     stream.sendChunk(body, true);
@@ -146,6 +149,29 @@ export class FilterGateway implements Gateway {
 
   close(): void {
     this.envoy.close();
+  }
+
+  /** Shortened bodies have another ratio than the filter starts from: without this all would arrive mistaken at once. */
+  private teachText(): void {
+    const app = { name: "text", system: "", tools: [], headTokens: 0 };
+    const tip = append(null, { role: "user", key: 0, tokens: TEXT_TOKENS });
+    const answer = append(tip, { role: "assistant", key: 1, tokens: 1 });
+    const call: Call = { tip, turn: 1, answer, gap: "start", gapMs: 0, after: [] };
+    const body = this.bodies.bytes({ id: "text", app, calls: [call] }, call);
+    const stream = this.openStream(body);
+    stream.sendChunk(body, true);
+    stream.respondHeaders(200, EVENT_STREAM);
+    const usage = { promptTokens: TEXT_TOKENS, cachedTokens: 0, outputTokens: 1 };
+    stream.respondChunk(lastChunks(false, usage), true);
+    this.envoy.advanceTo(this.envoy.clock.nowUs + TEACHING_US);
+  }
+
+  private openStream(body: Buffer): Stream {
+    return this.envoy.openStream({
+      method: "POST",
+      path: "/v1/chat/completions",
+      headers: { "content-type": "application/json", "content-length": String(body.length) },
+    });
   }
 
   /** The whole request has reached an endpoint. */

@@ -23,6 +23,8 @@ export interface VirtualDriverOptions {
   wasm: string;
   /** Bytes of body per token. */
   bytesPerToken: number;
+  /** The filter knows that ratio from the start. */
+  knowsText?: boolean;
   /** Envoy workers that share the filter's memory. */
   workers: number;
   /** Gateways in front of the fleet. */
@@ -143,11 +145,11 @@ export class VirtualDriver implements Driver {
     balancing?: BalancingPolicy,
   ): Gateway {
     const { endpoints, decodeEndpoints, preset } = plan.fleet;
-    const { wasm, bytesPerToken, workers, recorded } = this.options;
+    const { wasm, bytesPerToken, knowsText, workers, recorded } = this.options;
     const { estimateError } = plan.disturbance ?? UNDISTURBED;
     return new FilterGateway({
       configuration: recorded === undefined ? configuration : { record: true, ...configuration },
-      ...{ wasm, endpoints, decodeEndpoints, workers, bytesPerToken, estimateError },
+      ...{ wasm, endpoints, decodeEndpoints, workers, bytesPerToken, knowsText, estimateError },
       ...{ balancing, recorded },
       seed: plan.seed * 64 + index,
       model: PRESETS[preset].model,
