@@ -99,7 +99,7 @@ export function searchKnee(cell: Cell, done: Results): Search {
 export const kneeStudy: Study = {
   name: "knees",
   title: "Knees of the routing study's cells",
-  secondsPerRun: 3,
+  secondsPerRun: 5,
   mostRuns(size: Size): number {
     const fine = USUAL_RATES * PILOT_ARMS.length * PILOT_SEEDS.length;
     return gridOf(size).cells.length * (USUAL_STRIDES + fine);

@@ -130,7 +130,7 @@ export const FULL_ARMS: readonly string[] = [
 
 /** Shares of the knee. */
 export const LOADS: readonly number[] = [0.8, 1, 1.15];
-export const QUICK_LOADS: readonly number[] = [1];
+export const QUICK_LOADS: readonly number[] = [0.8, 1];
 export const FULL_LOADS: readonly number[] = [0.7, 0.8, 0.9, 1, 1.15];
 
 export const SEEDS: readonly number[] = [31, 32, 33];

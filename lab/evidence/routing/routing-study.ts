@@ -10,7 +10,7 @@ import { routingText } from "./text.ts";
 export const routingStudy: Study = {
   name: "routing",
   title: "Routing policies",
-  secondsPerRun: 3,
+  secondsPerRun: 5,
   mostRuns: mostRoutingRuns,
   runs: routingRuns,
   findings(size: Size, done: Results): Findings {
