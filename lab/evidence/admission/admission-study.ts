@@ -15,7 +15,7 @@ import {
 } from "./regimes.ts";
 import { closedTable, openTable, panels, scenarioTable, verdicts } from "./text.ts";
 
-const QUICK_CLOSED = [CLOSED[2]!, CLOSED[10]!];
+const QUICK_CLOSED = [CLOSED[2]!, CLOSED[9]!];
 const OPEN_WAYS: readonly Way[] = ["off", "learned", "oldest"];
 
 function cellsOf(size: Size) {

@@ -161,7 +161,9 @@ export function closedSpec(cell: ClosedCell, way: Way, seed: number): RunSpec {
 
 export function openSpec({ millions, ratePerS, heads }: OpenCell, way: Way, seed: number): RunSpec {
   const load = { ratePerS, startsMinutes: STARTS_MINUTES };
-  const place = { cell: `${millions} M, ${ratePerS} a second`, fleet: fleetOf(millions) };
+  const name = `${millions} M, ${ratePerS} a second`;
+  const cell = heads === "shared" ? `${name}, shared heads` : name;
+  const place = { cell, fleet: fleetOf(millions) };
   return { ...traceOf(heads), ...place, load, minutes: OPEN_MINUTES, seed, ...armOf(way) };
 }
 
