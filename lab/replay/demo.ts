@@ -30,6 +30,8 @@ const CALL_CAP = 20;
 const GAP_CAP_MS = 30_000;
 /** Room for the contexts of an endpoint's share of the sessions and half as much again, not for all sessions. */
 const KV_TOKENS_PER_SESSION = 22_000;
+/** However few sessions there are, an endpoint has room for that many of the longest contexts: an engine refuses others. */
+const LEAST_CONTEXTS = 2;
 const ARRIVALS_WITHIN_MS = 120_000;
 const LIMIT_MS = 600_000;
 
@@ -58,7 +60,10 @@ export function demoPlan(options: DemoOptions): ReplayPlan {
       endpoints,
       decodeEndpoints: 0,
       preset: "70b-tp4-h100",
-      kvTokens: Math.round((sessions / endpoints) * KV_TOKENS_PER_SESSION),
+      kvTokens: Math.max(
+        Math.round((sessions / endpoints) * KV_TOKENS_PER_SESSION),
+        LEAST_CONTEXTS * CONTEXT_CAP_TOKENS,
+      ),
       blockTokens: 16,
       globalTokens: 0,
       globalGbps: 0,
