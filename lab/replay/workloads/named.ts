@@ -24,8 +24,9 @@ const GAP_CAP_MS = 60_000;
 const ANSWER_CAP_TOKENS = 2_000;
 /** The top quarter of the sessions then hold more than 80 % of the tokens, as SMetric reports of its fleet. */
 const WEIGHT_EXPONENT = -0.9;
-const APPS = 5;
-const HEAD_TOKENS = 15_000;
+/** Applications of the coding-agent traces, and tokens of each one's head. */
+export const APPS = 5;
+export const HEAD_TOKENS = 15_000;
 
 type Build = (options: WorkloadOptions) => SessionSource;
 
