@@ -4,12 +4,17 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { announcement, conduct, writtenResults } from "../../lab/evidence/conduct.ts";
 import { renderEvidence } from "../../lab/evidence/html.ts";
+import { agreementPlan, agreementText, playTwice } from "../../lab/evidence/drivers/agreement.ts";
 import { EMPTY_RESULTS, withSection } from "../../lab/evidence/markdown.ts";
 import { Player } from "../../lab/evidence/player.ts";
 import { kneeStudy } from "../../lab/evidence/routing/knees.ts";
 import { packed, readPacked, RunRecords, type RunRow } from "../../lab/evidence/records.ts";
 import { STUDIES } from "../../lab/evidence/studies.ts";
 import type { Findings, Size, Study } from "../../lab/evidence/study.ts";
+import { DEMO_SPEEDUP } from "../../lab/replay/demo.ts";
+import { EnvoyDriver } from "../../lab/replay/drivers/envoy/envoy-driver.ts";
+import { VirtualDriver } from "../../lab/replay/drivers/virtual/virtual-driver.ts";
+import { buildFilter } from "../build.ts";
 import { Failure } from "../failure.ts";
 import { interruption } from "../interruption.ts";
 import { wholeNumber } from "../numbers.ts";
@@ -23,6 +28,8 @@ export interface EvidenceOptions {
   render?: boolean;
   /** Finds the loads of the routing study anew, and writes no results. */
   knees?: boolean;
+  /** Plays a few arms on a real Envoy as well, and writes whether the drivers agree. */
+  drivers?: boolean;
   workers: string;
   out?: string;
   json?: string;
@@ -30,6 +37,9 @@ export interface EvidenceOptions {
 
 const CACHE = [".cache", "evidence"];
 const PAGE = "results.html";
+const RESULTS = "results.md";
+/** Bodies as large as those that a real Envoy gets. */
+const DEMO_BYTES_PER_TOKEN = 4;
 
 function say(message: string): void {
   process.stderr.write(`${message}\n`);
@@ -84,6 +94,26 @@ async function findKnees(size: Size, workers: number): Promise<void> {
   console.log(kneeStudy.findings(size, writtenResults(rows)).markdown);
 }
 
+/** Writes the section that holds a real Envoy against virtual time. */
+async function compareDrivers(folder: string): Promise<void> {
+  const { signal } = interruption();
+  const virtual = new VirtualDriver({
+    ...{ wasm: await buildFilter(), bytesPerToken: DEMO_BYTES_PER_TOKEN, workers: 2, gateways: 1 },
+  });
+  const envoy = new EnvoyDriver({ speedup: DEMO_SPEEDUP });
+  const played = await playTwice(agreementPlan(), virtual, envoy, say, signal).finally(() =>
+    envoy.close(),
+  );
+  const text = agreementText(played);
+  const path = join(folder, RESULTS);
+  writeOutput("out", path, withSection(pageAt(path), "drivers", "On a real Envoy", text));
+  console.log(text);
+}
+
+function pageAt(path: string): string {
+  return existsSync(path) ? readFileSync(path, "utf8") : EMPTY_RESULTS;
+}
+
 /** Those of the last run that was written down. */
 function writtenRows(folder: string, study: Study): RunRow[] {
   const path = figuresOf(folder, study);
@@ -99,8 +129,8 @@ async function write(
 ): Promise<void> {
   mkdirSync(join(folders.text, "results"), { recursive: true });
   mkdirSync(folders.page, { recursive: true });
-  const path = join(folders.text, "results.md");
-  let text = existsSync(path) ? readFileSync(path, "utf8") : EMPTY_RESULTS;
+  const path = join(folders.text, RESULTS);
+  let text = pageAt(path);
   for (const { study, rows, findings } of told) {
     text = withSection(text, study.name, study.title, findings.markdown);
     if (keepRows) writeOutput("out", figuresOf(folders.text, study), packed(rows));
@@ -132,6 +162,10 @@ export async function evidence(
   const folders = foldersOf(options, size);
   if (options.knees) {
     await findKnees(size, workers);
+    return;
+  }
+  if (options.drivers) {
+    await compareDrivers(folders.text);
     return;
   }
   const rowsOf: RowsOf = options.render

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agents of `npm start` on a real Envoy and in virtual time: do both put the arms in the same order?
+import { sampleRankCorrelation } from "simple-statistics";
+import { demoPlan } from "../../replay/demo.ts";
+import type { Driver, ReplayPlan, Watcher } from "../../replay/drivers/driver.ts";
+import { type Measures, measure } from "../../replay/measures/measures.ts";
+import { markdownTable } from "../markdown.ts";
+
+/** What a real Envoy plays: policies of the filter, and Envoy's own balancers. */
+export const AGREEMENT_ARMS: readonly string[] = [
+  "priced",
+  "sticky",
+  "smetric-v2",
+  "session-hash",
+  "least-request",
+  "round-robin",
+];
+
+/** Arms whose goodput differs by less have no order. */
+const APART = 0.02;
+const SILENT: Watcher = { tick() {}, ended() {}, sessionFinished() {} };
+
+/** One arm as either driver played it. */
+export interface PlayedTwice {
+  arm: string;
+  virtual: Measures;
+  envoy: Measures;
+}
+
+/** Four GPUs, as many agents as keep them busy without driving any arm into collapse. */
+export function agreementPlan(): ReplayPlan {
+  return demoPlan({ endpoints: 4, sessions: 100, seed: 1 });
+}
+
+/** @throws Failure when an arm cannot be played */
+export async function playTwice(
+  plan: ReplayPlan,
+  virtual: Driver,
+  envoy: Driver,
+  say: (message: string) => void,
+  signal: AbortSignal,
+): Promise<PlayedTwice[]> {
+  const played: PlayedTwice[] = [];
+  for (const arm of AGREEMENT_ARMS) {
+    const one = async (driver: Driver): Promise<Measures> => {
+      const measures = measure(await driver.run(arm, plan, SILENT, signal));
+      say(`${arm}, ${driver.name}: ${Math.round(measures.tps_slo)} tokens/s within the SLO`);
+      return measures;
+    };
+    played.push({ arm, virtual: await one(virtual), envoy: await one(envoy) });
+  }
+  return played;
+}
+
+/** How far the order on Envoy is the order in virtual time. */
+export interface Agreement {
+  /** Pairs of arms that virtual time tells apart, and how many of them have the same order on Envoy. */
+  pairs: number;
+  agreeing: number;
+  /** Spearman's rank correlation of goodput over all arms, those without an order included. */
+  rank_correlation: number;
+}
+
+export function agreementOf(played: readonly PlayedTwice[]): Agreement {
+  const virtual = played.map((each) => each.virtual.tps_slo);
+  const envoy = played.map((each) => each.envoy.tps_slo);
+  let pairs = 0;
+  let agreeing = 0;
+  for (const [better, more] of virtual.entries()) {
+    for (const [worse, less] of virtual.entries()) {
+      if (more <= less * (1 + APART)) continue;
+      pairs++;
+      if (envoy[better]! > envoy[worse]!) agreeing++;
+    }
+  }
+  return { pairs, agreeing, rank_correlation: sampleRankCorrelation(virtual, envoy) };
+}
+
+function cellsOf({ tps_slo, hit_rate, ttft_ms, jct_s }: Measures): string[] {
+  return [
+    (tps_slo / 1000).toFixed(1),
+    (100 * hit_rate).toFixed(1),
+    (ttft_ms.p95 / 1000).toFixed(2),
+    jct_s.mean.toFixed(0),
+  ];
+}
+
+/** The section, best arm in virtual time first. */
+export function agreementText(played: readonly PlayedTwice[]): string {
+  const sorted = [...played].sort((a, b) => b.virtual.tps_slo - a.virtual.tps_slo);
+  const columns = ["k tokens/s", "hits %", "TTFT p95 s", "JCT s"];
+  const table = markdownTable({
+    head: [
+      "arm",
+      ...columns.map((name) => `virtual: ${name}`),
+      ...columns.map((n) => `Envoy: ${n}`),
+    ],
+    rows: sorted.map(({ arm, virtual, envoy }) => [arm, ...cellsOf(virtual), ...cellsOf(envoy)]),
+  });
+  const { pairs, agreeing, rank_correlation } = agreementOf(played);
+  return `The agents of \`npm start\`, a hundred of them on four GPUs: once with time modelled, once through a real Envoy whose mock GPUs
+run twelve times as fast (\`npm run evidence -- --drivers\`). Tokens/s are those within the objective.
+
+${table}
+
+Of ${pairs} pairs of arms that virtual time tells apart by more than two per cent, ${agreeing} have the same order on Envoy; over all arms the
+rank correlation is ${rank_correlation.toFixed(2)}.`;
+}
