@@ -287,9 +287,9 @@ function program(): Command {
   return cli;
 }
 
-/** Names of all commands. */
-export function commandNames(): string[] {
-  return program().commands.map((command) => command.name());
+/** All commands, with their flags. */
+export function allCommands(): readonly Command[] {
+  return program().commands;
 }
 
 /** Runs one command. Faults of the user's input end in one line on stderr and a non-zero exit code. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { commandNames } from "../../cli/main.ts";
+import { allCommands } from "../../cli/main.ts";
 import { readSchema } from "../../cli/generating/options-schema.ts";
 import { fromRoot } from "../../cli/paths.ts";
 
@@ -19,23 +19,34 @@ const readPage = (page: string): string => readFileSync(fromRoot(page), "utf8");
 
 const { scripts } = JSON.parse(readPage("package.json")) as { scripts: Record<string, string> };
 
-/** Lines of shell blocks, without comments. */
+const COMMANDS = new Map(allCommands().map((command) => [command.name(), command]));
+
+/** Lines of shell blocks and of indented ones, without comments. */
 function commandsOf(text: string): string[] {
-  return [...text.matchAll(/```sh\n([\s\S]*?)```/g)]
-    .flatMap(([, block = ""]) => block.split("\n"))
-    .map((line) => line.replace(/#.*$/, "").trim())
+  const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+  const indented = [...text.matchAll(/^ {4}(?=npm |npx )(.*)$/gm)].map(([, line = ""]) => line);
+  return [...blocks, ...indented]
+    .flatMap((block) => block.split("\n"))
+    .map((line) => line.replace(/ #.*$/, "").trim())
     .filter((line) => line !== "");
 }
 
+/** The command of ours in a line, and what it is given; undefined where another program is called. */
+function parseLine(line: string): { name: string; args: string[] } | undefined {
+  const [, name, rest] =
+    /(?:^|\s)(?:npm (?:run )?(?:-s )?|npx smetric-envoy )([a-z:-]+)(.*)$/.exec(line) ?? [];
+  if (name === undefined || rest === undefined || line.startsWith("npm ci")) return undefined;
+  return { name, args: rest.split(/\s+/).filter((word) => word !== "" && word !== "--") };
+}
+
 for (const page of PAGES) {
-  test(`the commands of ${page} exist`, () => {
-    for (const command of commandsOf(readPage(page))) {
-      const script = /^npm (?:run )?(?:-s )?([a-z:-]+)/.exec(command)?.[1];
-      if (command.startsWith("npm ") && script !== "ci") {
-        assert.ok(script !== undefined && script in scripts, command);
-      }
-      const direct = /^(?:npx )?smetric-envoy ([a-z:-]+)/.exec(command)?.[1];
-      if (direct !== undefined) assert.ok(commandNames().includes(direct), command);
+  test(`the commands of ${page} exist and know their flags`, () => {
+    for (const line of commandsOf(readPage(page))) {
+      const called = parseLine(line);
+      if (called === undefined) continue;
+      const command = COMMANDS.get(called.name);
+      assert.ok(command, line);
+      assert.deepEqual(command.parseOptions(called.args).unknown, [], line);
     }
   });
 
@@ -51,7 +62,7 @@ test("every script of package.json is a command of the same name", () => {
   for (const [name, command] of Object.entries(scripts)) {
     if (name === "prepack") continue;
     assert.equal(command, `node cli/smetric-envoy.mjs ${name}`);
-    assert.ok(commandNames().includes(name), name);
+    assert.ok(COMMANDS.has(name), name);
   }
 });
 
