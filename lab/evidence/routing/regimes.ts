@@ -67,24 +67,24 @@ function disaggregated(name: string, gbps: number, kneePerS: number): Cell {
 
 /** Letter: tier bandwidth (n 0, b 2.5, c 10, d 40 GB/s for all), number: 100,000 KV tokens an endpoint, p: prefill. */
 export const CELLS: readonly Cell[] = [
-  colocated("n28", ROOMY, 0, 0.45),
-  colocated("n07", TIGHT, 0, 0.2),
-  colocated("c28", ROOMY, 10, 0.47),
-  colocated("c07", TIGHT, 10, 0.29),
-  colocated("d28", ROOMY, 40, 0.48),
-  colocated("d07", TIGHT, 40, 0.41),
+  colocated("n28", ROOMY, 0, 0.38),
+  colocated("n07", TIGHT, 0, 0.19),
+  colocated("c28", ROOMY, 10, 0.46),
+  colocated("c07", TIGHT, 10, 0.31),
+  colocated("d28", ROOMY, 40, 0.46),
+  colocated("d07", TIGHT, 40, 0.35),
   disaggregated("pn14", 0, 0.21),
-  disaggregated("pd14", 40, 0.6),
+  disaggregated("pd14", 40, 0.61),
 ];
 
-/** What the whole grid has beside `CELLS`. */
+/** What the whole grid has beside `CELLS`; their knees are interpolated between those. */
 const MORE_CELLS: readonly Cell[] = [
-  colocated("n14", EVEN, 0, 0.36),
-  colocated("b28", ROOMY, 2.5, 0.45),
-  colocated("b14", EVEN, 2.5, 0.38),
-  colocated("b07", TIGHT, 2.5, 0.24),
-  colocated("c14", EVEN, 10, 0.42),
-  colocated("d14", EVEN, 40, 0.46),
+  colocated("n14", EVEN, 0, 0.29),
+  colocated("b28", ROOMY, 2.5, 0.42),
+  colocated("b14", EVEN, 2.5, 0.34),
+  colocated("b07", TIGHT, 2.5, 0.23),
+  colocated("c14", EVEN, 10, 0.41),
+  colocated("d14", EVEN, 40, 0.42),
   disaggregated("pb14", 2.5, 0.27),
   disaggregated("pc14", 10, 0.42),
 ];
@@ -187,7 +187,7 @@ export const SIDE_CELLS: readonly SideCell[] = [
 
 /** Bandwidths of the tier among which the smallest sufficient one is looked for, at one load and with small caches. */
 export const TIERS_GBPS: readonly number[] = [0, 2.5, 10, 40, UNLIMITED_GBPS];
-const TIER_RATE_PER_S = 0.41;
+const TIER_RATE_PER_S = 0.35;
 
 export function tierSpec(gbps: number): RunSpec {
   const title = tierTitle(gbps);
