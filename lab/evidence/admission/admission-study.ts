@@ -13,7 +13,8 @@ import {
   type Way,
   WINDOWS,
 } from "./regimes.ts";
-import { closedTable, openTable, panels, scenarioTable, verdicts } from "./text.ts";
+import { targetsOf } from "./targets.ts";
+import { closedTable, openTable, panels, scenarioTable, targetTable, verdicts } from "./text.ts";
 
 const QUICK_CLOSED = [CLOSED[2]!, CLOSED[9]!];
 const OPEN_WAYS: readonly Way[] = ["off", "learned", "oldest"];
@@ -58,12 +59,17 @@ function findingsOf(size: Size, done: Results): Findings {
   const scenarioRows = scenarios
     .map((scenario) => scenarioRow(scenario, done))
     .filter((row) => row !== undefined);
-  const tables = [closedTable(closedRows), openTable(openRows), scenarioTable(scenarioRows)];
+  const rows = { closed: closedRows, open: openRows, scenarios: scenarioRows };
+  const targets = targetsOf(closedRows, openRows, scenarioRows);
+  const tables = [
+    targetTable(targets),
+    ...[closedTable(closedRows), openTable(openRows), scenarioTable(scenarioRows)],
+  ];
   return {
-    markdown: verdicts(closedRows, openRows, seeds.length, tables),
+    markdown: verdicts(rows, seeds.length, tables),
     panels: panels(closedRows, openRows),
     tables,
-    figures: { closed: closedRows, open: openRows, scenarios: scenarioRows },
+    figures: { targets, ...rows },
   };
 }
 

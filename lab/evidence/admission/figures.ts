@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of the admission study: means over seeds of what its tables and sentences are written from.
 import { mean } from "simple-statistics";
+import { APPS, HEAD_TOKENS } from "../../replay/workloads/named.ts";
 import type { Results, RunMeasures, RunSpec } from "../study.ts";
 import {
   type ClosedCell,
   closedSpec,
+  ENDPOINTS,
+  MILLION,
   type OpenCell,
   openSpec,
   type Scenario,
@@ -12,6 +15,11 @@ import {
   type Way,
   WINDOWS,
 } from "./regimes.ts";
+
+/** Almost all is found that any cache could: everything fits. */
+export function findsAll(hitRate: number, possible: number): boolean {
+  return hitRate > 0.97 * possible;
+}
 
 /** One arm of a closed cell, means over seeds. */
 export interface ClosedArm {
@@ -26,6 +34,8 @@ export interface ClosedArm {
 }
 
 export interface ClosedRow extends ClosedCell {
+  /** Tokens that the sessions' contexts take together, over those that the fleet holds. */
+  asked: number;
   off: ClosedArm;
   learned: ClosedArm;
   /** The best of the fixed windows, or no admission where that is better; `window` is the share. */
@@ -45,6 +55,15 @@ export interface ClosedRow extends ClosedCell {
 function all(specs: readonly RunSpec[], done: Results): RunMeasures[] | undefined {
   const found = specs.map((spec) => done.get(spec));
   return found.every((each) => each !== undefined) ? found : undefined;
+}
+
+/** Prompt tokens of a mean request stand for a session's context; shared heads take room once an endpoint. */
+function askedOf({ sessions, millions, heads }: ClosedCell, runs: readonly RunMeasures[]): number {
+  const context = mean(runs.map((run) => run.prompt_tokens / run.requests));
+  const isShared = heads === "shared";
+  const own = sessions * (isShared ? context - HEAD_TOKENS : context);
+  const shared = isShared ? ENDPOINTS * APPS * HEAD_TOKENS : 0;
+  return (own + shared) / (ENDPOINTS * millions * MILLION);
 }
 
 function closedArm(
@@ -97,9 +116,10 @@ export function closedRow(
   const fixed = closedArm(cell, way, seeds, done) ?? closedArm(cell, way, [first], done)!;
   const firstOf = (of: Way): number => done.get(closedSpec(cell, of, first))!.tps;
   const best = fixed.tps > off.tps ? fixed : off;
+  const offRuns = seeds.map((seed) => done.get(closedSpec(cell, "off", seed))!);
   return {
     ...cell,
-    ...{ off, learned, best, window },
+    ...{ asked: askedOf(cell, offRuns), off, learned, best, window },
     limitedTps: limited.tps,
     aimdTps: aimd.tps,
     toBest: learned.tps / best.tps,
@@ -162,6 +182,10 @@ export function openRow(
 
 export interface ScenarioRow extends ClosedCell {
   name: string;
+  /** See `ClosedRow`; without what changes meanwhile. */
+  asked: number;
+  /** Without admission almost all is found that can be: nothing is gained by waiting. */
+  fits: boolean;
   offTps: number;
   learnedTps: number;
   offHit: number;
@@ -170,12 +194,14 @@ export interface ScenarioRow extends ClosedCell {
 }
 
 export function scenarioRow(scenario: Scenario, done: Results): ScenarioRow | undefined {
-  const { name, sessions, millions } = scenario;
+  const { name, sessions, millions, heads } = scenario;
   const off = done.get(scenarioSpec(scenario, "off"));
   const learned = done.get(scenarioSpec(scenario, "learned"));
   if (off === undefined || learned === undefined) return undefined;
   return {
-    ...{ name, sessions, millions },
+    ...{ name, sessions, millions, heads },
+    asked: askedOf(scenario, [off]),
+    fits: findsAll(off.hit_rate, off.hit_possible),
     offTps: off.tps,
     learnedTps: learned.tps,
     offHit: off.hit_rate,

@@ -6,9 +6,9 @@ import { parseEvents } from "../../replay/events.ts";
 import type { RunSpec } from "../study.ts";
 
 export const SEEDS: readonly number[] = [1, 2, 3];
-const ENDPOINTS = 8;
+export const ENDPOINTS = 8;
 const PRESET = "30b-a3b-h20";
-const MILLION = 1_000_000;
+export const MILLION = 1_000_000;
 /** The first third is warm-up. */
 const CLOSED_MINUTES = 45;
 /** Sessions begin for an hour; who has not ended by then counts as unfinished. */

@@ -23,6 +23,8 @@ function measuresOf({ arm, configuration }: RunSpec): RunMeasures {
   const tps = (shares[arm] ?? 60) * 1000;
   return {
     tps,
+    requests: 100,
+    prompt_tokens: 7_500_000,
     hit_rate: tps / 110_000,
     hit_possible: 0.97,
     ttft_ms: spread(100),
@@ -55,16 +57,39 @@ describe("the study of admission", () => {
 
   it("holds its figures against the best window, none, and the default hold limit", () => {
     const { markdown, tables, panels } = admissionStudy.findings("default", EVERYTHING);
-    assert.match(markdown, /learned is at 1\.05 on average, at worst 1\.05/);
-    assert.match(markdown, /AIMD is at 0\.74/);
-    assert.match(markdown, /2\.00 at 120 x 1 M, 2\.00 at 256 x 1 M, 2\.00 at 400 x 2 M/);
-    assert.match(markdown, /50 % of the gain is left/);
+    assert.match(markdown, /learned is at 1\.05 on average, AIMD at 0\.74, at worst 0\.74/);
+    assert.match(markdown, /2\.00 to 2\.00 where not everything fits/);
+    assert.match(markdown, /50 % of the gain is left on average/);
     assert.match(markdown, /has 0\.50 of the mean job time/);
+    assert.match(markdown, /120 x 1 M asks for 0\.97 of the capacity instead of 1\.13/);
     assert.deepEqual(
       tables.map(({ rows }) => rows.length > 0),
-      [true, true, true],
+      [true, true, true, true],
     );
     assert.equal(panels.length, 2);
+  });
+
+  it("says of each target whether it is met", () => {
+    const met = admissionStudy.findings("default", EVERYTHING).tables[0]!.rows;
+    assert.deepEqual(
+      met.map(([, found, verdict]) => `${found}: ${verdict}`),
+      [
+        "at worst 1.05 (40 x 0.3): met",
+        "1.05: met",
+        "2.00: met",
+        "2.00 and 2.00: met",
+        "0.50 of the mean, 0.50 of the p95: met",
+      ],
+    );
+    const slower: Results = {
+      get: (spec) => {
+        const measures = measuresOf(spec);
+        if (!spec.arm.includes("learned")) return measures;
+        return { ...measures, tps: 0.6 * measures.tps, jct_s: spread(5_000) };
+      },
+    };
+    const missed = admissionStudy.findings("default", slower).tables[0]!.rows;
+    assert.deepEqual(new Set(missed.map((row) => row[2])), new Set(["missed"]));
   });
 
   it("says nothing of what has not been played", () => {
