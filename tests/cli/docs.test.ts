@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { allCommands } from "../../cli/main.ts";
+import { readMetrics } from "../../cli/generating/metrics-table.ts";
 import { readSchema } from "../../cli/generating/options-schema.ts";
 import { fromRoot } from "../../cli/paths.ts";
 
@@ -57,6 +58,19 @@ for (const page of PAGES) {
     }
   });
 }
+
+test("every reason of a decision and every field of a record is explained", () => {
+  const page = readPage("docs/decisions.md");
+  const family = readMetrics().find(({ stat }) => stat === "smetric_decisions.reason");
+  const reasons = family?.values?.map(({ value }) => value) ?? [];
+  const source = readFileSync(fromRoot("assembly/filter/record.ts"), "utf8");
+  const fields = [...source.matchAll(/[,{]"([a-z_]+)":/g)].map(([, field]) => String(field));
+  assert.ok(reasons.length > 5 && fields.length > 20);
+  const inBoundaries = ["hash", "runs", "tokens"];
+  for (const word of [...reasons, ...fields.filter((field) => !inBoundaries.includes(field))]) {
+    assert.ok(page.includes(`\`${word}\``), word);
+  }
+});
 
 test("every script of package.json is a command of the same name", () => {
   for (const [name, command] of Object.entries(scripts)) {

@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -27,6 +26,7 @@ import (
 	"github.com/envoyproxy/gateway/internal/xds/bootstrap"
 	"github.com/envoyproxy/gateway/internal/xds/translator"
 	xdstypes "github.com/envoyproxy/gateway/internal/xds/types"
+	"github.com/envoyproxy/gateway/smetric/command"
 	"github.com/envoyproxy/gateway/smetric/manifests"
 	"github.com/envoyproxy/gateway/smetric/output"
 	"github.com/envoyproxy/gateway/smetric/registry"
@@ -35,37 +35,21 @@ import (
 // Where the controller of a standard installation runs.
 const controllerNamespace = "envoy-gateway-system"
 
-type options struct {
-	clusterFile  string
-	imageFolder  string
-	shippedImage string
-	outFile      string
-}
-
 func main() {
-	var o options
-	flag.StringVar(&o.clusterFile, "cluster", "", "Kubernetes objects around the manifests")
-	flag.StringVar(&o.imageFolder, "image", "", "OCI image layout of the module")
-	flag.StringVar(&o.shippedImage, "image-name", "", "the module's image as the manifests name it")
-	flag.StringVar(&o.outFile, "out", "", "file to write")
-	flag.Parse()
-	if err := run(o, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	command.Main(run)
 }
 
-func run(o options, files []string) error {
-	modules, err := registry.Serve(o.imageFolder, o.shippedImage)
+func run(order command.Order) error {
+	modules, err := registry.Serve(order.ImageFolder, order.ShippedImage)
 	if err != nil {
 		return err
 	}
 	defer modules.Stop()
-	text, err := manifests.Read(append([]string{o.clusterFile}, files...)...)
+	text, err := manifests.Read(append([]string{order.ClusterFile}, order.Files...)...)
 	if err != nil {
 		return err
 	}
-	text = strings.ReplaceAll(text, o.shippedImage, modules.Image)
+	text = strings.ReplaceAll(text, order.ShippedImage, modules.Image)
 	resources, err := resource.LoadResourcesFromYAMLBytes([]byte(text), false, nil)
 	if err != nil {
 		return err
@@ -86,7 +70,7 @@ func run(o options, files []string) error {
 	if err != nil {
 		return err
 	}
-	return write(table, started, o.outFile)
+	return write(table, started, order.OutFile)
 }
 
 // The loader knows every kind but this one.

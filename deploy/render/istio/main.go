@@ -15,6 +15,7 @@ import (
 	hcm "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/envoyproxy/gateway/smetric/command"
 	"github.com/envoyproxy/gateway/smetric/manifests"
 	"github.com/envoyproxy/gateway/smetric/output"
 	"github.com/envoyproxy/gateway/smetric/registry"
@@ -29,43 +30,32 @@ import (
 
 const namespace = "istio-system"
 
+// What only Istio has beside the common flags.
 type options struct {
-	clusterFile  string
 	meshFile     string
-	imageFolder  string
-	shippedImage string
 	proxy        string
-	outFile      string
 	sessionLabel bool
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.clusterFile, "cluster", "", "Kubernetes objects around the manifests")
 	flag.StringVar(&o.meshFile, "mesh", "", "mesh configuration")
-	flag.StringVar(&o.imageFolder, "image", "", "OCI image layout of the module")
-	flag.StringVar(&o.shippedImage, "image-name", "", "the module's image as the manifests name it")
 	flag.StringVar(&o.proxy, "proxy", "gateway", "gateway or sidecar")
-	flag.StringVar(&o.outFile, "out", "", "file to write")
 	flag.BoolVar(&o.sessionLabel, "session-label", false, "switch istiod's persistent session filter on")
-	flag.Parse()
-	if err := run(o, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	command.Main(func(order command.Order) error { return run(o, order) })
 }
 
-func run(o options, files []string) error {
-	modules, err := registry.Serve(o.imageFolder, o.shippedImage)
+func run(o options, order command.Order) error {
+	modules, err := registry.Serve(order.ImageFolder, order.ShippedImage)
 	if err != nil {
 		return err
 	}
 	defer modules.Stop()
-	config, err := manifests.Read(files...)
+	config, err := manifests.Read(order.Files...)
 	if err != nil {
 		return err
 	}
-	objects, err := os.ReadFile(o.clusterFile)
+	objects, err := os.ReadFile(order.ClusterFile)
 	if err != nil {
 		return err
 	}
@@ -82,7 +72,7 @@ func run(o options, files []string) error {
 	var fault error
 	err = test.Wrap(func(t test.Failer) {
 		istiod := xds.NewFakeDiscoveryServer(t, xds.FakeOptions{
-			ConfigString:           strings.ReplaceAll(config, o.shippedImage, modules.Image),
+			ConfigString:           strings.ReplaceAll(config, order.ShippedImage, modules.Image),
 			KubernetesObjectString: string(objects),
 			MeshConfig:             meshConfig,
 		})
@@ -94,7 +84,7 @@ func run(o options, files []string) error {
 	if err != nil {
 		return err
 	}
-	return rendered.Write(o.outFile)
+	return rendered.Write(order.OutFile)
 }
 
 // The ingress gateway, or the sidecar of a client in the namespace of the engines.
