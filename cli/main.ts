@@ -12,8 +12,8 @@ import { Failure } from "./failure.ts";
 import { version } from "./packaging/version.ts";
 import type { TuneFlags } from "./commands/tune.ts";
 import type { WhatIfFlags } from "./commands/what-if.ts";
-import { addReplayFlags, type ReplayFlags } from "./replay-flags.ts";
-import { addLogFlags } from "./what-if-flags.ts";
+import { addReplayFlags, type ReplayFlags } from "./replaying/replay-flags.ts";
+import { addLogFlags } from "./replaying/what-if-flags.ts";
 
 /** A repeatable option: every use adds a value. */
 function collect(value: string, earlier: string[]): string[] {

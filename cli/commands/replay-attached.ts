@@ -12,7 +12,7 @@ import { Failure } from "../failure.ts";
 import { interruption } from "../interruption.ts";
 import { number, wholeNumber } from "../numbers.ts";
 import { writeJson } from "../output-file.ts";
-import { ReplayProgress } from "../replay-progress.ts";
+import { ReplayProgress } from "../replaying/replay-progress.ts";
 
 export interface AttachedOptions {
   url: string;

@@ -30,9 +30,9 @@ import { interruption } from "../interruption.ts";
 import { number, wholeNumber } from "../numbers.ts";
 import { oneOf } from "../one-of.ts";
 import { requireWritable, writeJson, writeOutput } from "../output-file.ts";
-import { type ReplayFlags, type ReplayOptions, withDefaults } from "../replay-flags.ts";
-import { ReplayProgress } from "../replay-progress.ts";
-import { disturbanceOf, fleetOf, holdingOf } from "../replay-setting.ts";
+import { type ReplayFlags, type ReplayOptions, withDefaults } from "../replaying/replay-flags.ts";
+import { ReplayProgress } from "../replaying/replay-progress.ts";
+import { disturbanceOf, fleetOf, holdingOf } from "../replaying/replay-setting.ts";
 import { replayAttached } from "./replay-attached.ts";
 
 const DEFAULT_SESSIONS = "100";

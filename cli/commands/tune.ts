@@ -7,11 +7,11 @@ import { candidates } from "../../lab/what-if/tuning/candidates.ts";
 import { OBJECTIVE_NAMES } from "../../lab/what-if/tuning/objective.ts";
 import { search } from "../../lab/what-if/tuning/search.ts";
 import { chosen, renderTrials, verdictOf } from "../../lab/what-if/tuning/verdict.ts";
-import { playerOf, situationOf } from "../log-situation.ts";
+import { playerOf, situationOf } from "../replaying/log-situation.ts";
 import { number } from "../numbers.ts";
 import { oneOf } from "../one-of.ts";
 import { requireWritable, writeJson } from "../output-file.ts";
-import type { LogFlags } from "../what-if-flags.ts";
+import type { LogFlags } from "../replaying/what-if-flags.ts";
 
 export interface TuneFlags extends LogFlags {
   load: string;

@@ -13,8 +13,8 @@ import { renderLoads } from "../../lab/what-if/table.ts";
 import { Failure } from "../failure.ts";
 import { number } from "../numbers.ts";
 import { requireWritable, writeJson, writeOutput } from "../output-file.ts";
-import { armOf, settled, playerOf, situationOf } from "../log-situation.ts";
-import type { LogFlags } from "../what-if-flags.ts";
+import { armOf, settled, playerOf, situationOf } from "../replaying/log-situation.ts";
+import type { LogFlags } from "../replaying/what-if-flags.ts";
 
 export interface WhatIfFlags extends LogFlags {
   loads: string;

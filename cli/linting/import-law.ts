@@ -51,8 +51,8 @@ const TYPESCRIPT_ROOMS: Record<string, string[]> = {
   deploy: [],
 };
 
-/** Unit specs and filters made for tests are AssemblyScript, and stand above all rooms of the filter. */
-const ASSEMBLYSCRIPT_TESTS = ["tests/unit/", "tests/fixtures/"];
+/** Unit specs, and filters made for tests and yardsticks: AssemblyScript that stands above all rooms of the filter. */
+const ABOVE_ASSEMBLY = ["tests/unit/", "tests/fixtures/", "lab/bench/filters/"];
 
 /** An import of one file of the house by another; both paths are relative to the package root. */
 export interface Import {
@@ -104,7 +104,7 @@ function judgeInTypescript({ from, to }: Import): string | undefined {
 
 /** @returns why the law forbids this import, or undefined when it allows it */
 export function judge(found: Import): string | undefined {
-  if (ASSEMBLYSCRIPT_TESTS.some((folder) => found.from.startsWith(folder))) return undefined;
+  if (ABOVE_ASSEMBLY.some((folder) => found.from.startsWith(folder))) return undefined;
   return found.from.startsWith("assembly/") ? judgeInAssembly(found) : judgeInTypescript(found);
 }
 

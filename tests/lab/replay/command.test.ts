@@ -8,7 +8,7 @@ import { after, describe, it } from "node:test";
 import { replay } from "../../../cli/commands/replay.ts";
 import { Failure } from "../../../cli/failure.ts";
 import { fromRoot } from "../../../cli/paths.ts";
-import type { ReplayFlags } from "../../../cli/replay-flags.ts";
+import type { ReplayFlags } from "../../../cli/replaying/replay-flags.ts";
 import type { Report } from "../../../lab/replay/report/report.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smetric-replay-"));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the flags of `replay` to the fleet, how admission holds, and what disturbs the run.
-import type { Disturbance, FleetPlan } from "../lab/replay/drivers/driver.ts";
-import { parseEvents } from "../lab/replay/events.ts";
+import type { Disturbance, FleetPlan } from "../../lab/replay/drivers/driver.ts";
+import { parseEvents } from "../../lab/replay/events.ts";
 import {
   PRESET_NAMES,
   type PresetName,
   PRESETS,
   scaled,
-} from "../lab/mock-gpu/engine/step-cost.ts";
-import { Failure } from "./failure.ts";
-import { number, wholeNumber } from "./numbers.ts";
-import { oneOf } from "./one-of.ts";
+} from "../../lab/mock-gpu/engine/step-cost.ts";
+import { Failure } from "../failure.ts";
+import { number, wholeNumber } from "../numbers.ts";
+import { oneOf } from "../one-of.ts";
 import type { ReplayOptions } from "./replay-flags.ts";
 
 /** A global tier holds eight times the fleet's own caches unless said otherwise. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flags of `smetric-envoy replay`: defaults, and which of them mean nothing beside which others.
 import type { Command } from "commander";
-import { Failure } from "./failure.ts";
+import { Failure } from "../failure.ts";
 
 /** What is given on the command line; `undefined` where the user says nothing. */
 export interface ReplayFlags {

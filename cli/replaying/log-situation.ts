@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the flags of `what-if` and `tune` to the log, the fleet behind it, and a way to replay it.
-import { PRESET_NAMES } from "../lab/mock-gpu/engine/step-cost.ts";
-import type { ReplayPlan } from "../lab/replay/drivers/driver.ts";
-import { requireVirtualArm, VirtualDriver } from "../lab/replay/drivers/virtual/virtual-driver.ts";
-import { measure } from "../lab/replay/measures/measures.ts";
-import type { ArmRun } from "../lab/replay/measures/record.ts";
-import { findFleet, type FoundFleet, type GivenFleet } from "../lab/what-if/fleet.ts";
-import { type Log, readLog } from "../lab/what-if/log.ts";
-import { nearestArm } from "../lab/what-if/nearest-arm.ts";
-import { observe, type Observed } from "../lab/what-if/observed.ts";
-import { guessPresent, type Present } from "../lab/what-if/present.ts";
-import type { Arm, Play, Played } from "../lab/what-if/study.ts";
-import { buildFilter } from "./build.ts";
-import { Failure } from "./failure.ts";
-import { interruption } from "./interruption.ts";
-import { number, wholeNumber } from "./numbers.ts";
-import { oneOf } from "./one-of.ts";
+import { PRESET_NAMES } from "../../lab/mock-gpu/engine/step-cost.ts";
+import type { ReplayPlan } from "../../lab/replay/drivers/driver.ts";
+import {
+  requireVirtualArm,
+  VirtualDriver,
+} from "../../lab/replay/drivers/virtual/virtual-driver.ts";
+import { measure } from "../../lab/replay/measures/measures.ts";
+import type { ArmRun } from "../../lab/replay/measures/record.ts";
+import { findFleet, type FoundFleet, type GivenFleet } from "../../lab/what-if/fleet.ts";
+import { type Log, readLog } from "../../lab/what-if/log.ts";
+import { nearestArm } from "../../lab/what-if/nearest-arm.ts";
+import { observe, type Observed } from "../../lab/what-if/observed.ts";
+import { guessPresent, type Present } from "../../lab/what-if/present.ts";
+import type { Arm, Play, Played } from "../../lab/what-if/study.ts";
+import { buildFilter } from "../build.ts";
+import { Failure } from "../failure.ts";
+import { interruption } from "../interruption.ts";
+import { number, wholeNumber } from "../numbers.ts";
+import { oneOf } from "../one-of.ts";
 import { ReplayProgress } from "./replay-progress.ts";
 import type { LogFlags } from "./what-if-flags.ts";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Progress of a replay on stderr.
-import type { Watcher } from "../lab/replay/drivers/driver.ts";
+import type { Watcher } from "../../lab/replay/drivers/driver.ts";
 
 const SAY_EVERY_MS = 5_000;
 
