@@ -140,7 +140,7 @@ function addLabCommands(cli: Command): void {
     .option("--quick", "a small part of it, in ten minutes, written to build/evidence/")
     .option("--full", "the whole grid; says first how many hours it takes")
     .option("--render", "run nothing: write text and page again from the runs that lie there")
-    .option("--knees", "find the loads of the routing study anew, and write no results")
+    .option("--knees", "find the loads of the routing study anew")
     .option("--drivers", "play a few arms on a real Envoy as well, and compare their order")
     .option("--workers <n>", "runs at the same time", "2")
     .option("--out <folder>", "where text, page and runs go (default: docs/ and build/evidence/)")

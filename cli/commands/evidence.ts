@@ -26,7 +26,7 @@ export interface EvidenceOptions {
   full?: boolean;
   /** Writes everything again from the runs that are written down. */
   render?: boolean;
-  /** Finds the loads of the routing study anew, and writes no results. */
+  /** Finds the loads of the routing study anew, and writes down the runs that this takes. */
   knees?: boolean;
   /** Plays a few arms on a real Envoy as well, and writes whether the drivers agree. */
   drivers?: boolean;
@@ -89,8 +89,10 @@ async function playedRows(size: Size, workers: number): Promise<RowsOf> {
   };
 }
 
-async function findKnees(size: Size, workers: number): Promise<void> {
+async function findKnees(size: Size, workers: number, folder: string): Promise<void> {
   const rows = await (await playedRows(size, workers))(kneeStudy);
+  mkdirSync(join(folder, "results"), { recursive: true });
+  writeOutput("out", figuresOf(folder, kneeStudy), packed(rows));
   console.log(kneeStudy.findings(size, writtenResults(rows)).markdown);
 }
 
@@ -161,7 +163,7 @@ export async function evidence(
   requireWritable("json", options.json);
   const folders = foldersOf(options, size);
   if (options.knees) {
-    await findKnees(size, workers);
+    await findKnees(size, workers, folders.text);
     return;
   }
   if (options.drivers) {

@@ -11,7 +11,7 @@ measured on hardware. Each section is written by its study from the file of runs
     npm run evidence                 # every study, and this page
     npm run evidence -- --quick      # ten minutes, written to build/evidence/
     npm run evidence -- --full       # the whole grid; says first how many hours it takes
-    npm run evidence -- --knees      # the loads of the routing study, found anew; nothing is written
+    npm run evidence -- --knees      # the loads of the routing study, found anew
     npm run evidence -- --drivers    # a few arms on a real Envoy as well; ten minutes
     npm run evidence -- --render     # this page and build/evidence/results.html from the runs as they are
 

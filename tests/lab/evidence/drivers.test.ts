@@ -16,7 +16,13 @@ import type { Measures } from "../../../lab/replay/measures/measures.ts";
 
 function measuresOf(tps_slo: number): Measures {
   const spread = { mean: 1, p50: 1, p90: 1, p95: 1, p99: 1 };
-  return { tps_slo, hit_rate: 0.9, ttft_ms: spread, jct_s: spread } as unknown as Measures;
+  return {
+    tps: 400,
+    tps_slo,
+    hit_rate: 0.9,
+    ttft_ms: spread,
+    jct_s: spread,
+  } as unknown as Measures;
 }
 
 function played(goodputs: [virtual: number, envoy: number][]): PlayedTwice[] {
@@ -70,7 +76,7 @@ describe("the agreement of two drivers", () => {
       AGREEMENT_ARMS,
     );
     assert.equal(said.length, 2 * AGREEMENT_ARMS.length);
-    for (const { virtual, envoy } of both) assert.equal(virtual.tps_slo, envoy.tps_slo);
+    for (const { virtual, envoy } of both) assert.deepEqual(virtual, envoy);
     const { pairs, agreeing } = agreementOf(both);
     assert.equal(agreeing, pairs);
     assert.match(agreementText(both), /\| priced \| [\d.]+ \|/);

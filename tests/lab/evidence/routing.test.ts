@@ -2,6 +2,9 @@
 // The study of routing: its budget, its second round, and figures that say what the runs say.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { fromRoot } from "../../../cli/paths.ts";
+import { writtenResults } from "../../../lab/evidence/conduct.ts";
+import { readPacked } from "../../../lab/evidence/records.ts";
 import { routingFigures } from "../../../lab/evidence/routing/analysis.ts";
 import { PILOT_SEEDS, searchKnee } from "../../../lab/evidence/routing/knees.ts";
 import { CELLS, OURS, SEEDS } from "../../../lab/evidence/routing/regimes.ts";
@@ -128,6 +131,11 @@ describe("the search for a knee", () => {
       for (const spec of missing) known.set(JSON.stringify(spec), peakedAt(0.43).get(spec)!);
     }
     assert.ok(known.size < 60, `${known.size}`);
+  });
+
+  it("found the loads of the study in the runs that are written down", () => {
+    const done = writtenResults(readPacked(fromRoot("docs", "results", "knees.ndjson.gz")));
+    for (const each of CELLS) assert.equal(searchKnee(each, done).kneePerS, each.kneePerS);
   });
 
   it("uses no seed that the study reports", () => {
