@@ -72,6 +72,13 @@ test("every reason of a decision and every field of a record is explained", () =
   }
 });
 
+test("every alert comes with what to do about it", () => {
+  const page = readPage("docs/operations.md");
+  const alerts = [...readPage("deploy/observability/alerts.yaml").matchAll(/- alert: (\w+)/g)];
+  assert.ok(alerts.length > 0);
+  for (const [, alert] of alerts) assert.ok(page.includes(`| \`${alert}\` |`), alert);
+});
+
 test("every script of package.json is a command of the same name", () => {
   for (const [name, command] of Object.entries(scripts)) {
     if (name === "prepack") continue;

@@ -30,8 +30,10 @@ const HEALTHY: Record<string, string> = {
   'smetric_streams{outcome="stalled"}': "0+1x120",
   'smetric_pins{result="set"}': "0+500x120",
   'smetric_pins{result="moved"}': "0+2x120",
-  smetric_cached_tokens: "0+90000x120",
-  smetric_reported_prompt_tokens: "0+100000x120",
+  'smetric_cached_tokens{turns="1"}': "0+5000x120",
+  'smetric_cached_tokens{turns="4_to_7"}': "0+85000x120",
+  'smetric_reported_prompt_tokens{turns="1"}': "0+8000x120",
+  'smetric_reported_prompt_tokens{turns="4_to_7"}': "0+92000x120",
   smetric_prefix_tokens: "0+92000x120",
   smetric_prompt_tokens: "0+100000x120",
   'smetric_in_flight{fleet="llm",slot="0"}': "10x120",
@@ -46,7 +48,15 @@ const SICK: Record<string, { series: Record<string, string>; labels?: Record<str
   SmetricCannotHold: { series: { smetric_hold_unsupported: "0x85 7x35" } },
   SmetricBodiesBeyondLimit: { series: { 'smetric_streams{outcome="stalled"}': "0+30x120" } },
   SmetricPinsIgnored: { series: { 'smetric_pins{result="moved"}': "0+100x120" } },
-  SmetricPrefixesLost: { series: { smetric_cached_tokens: "0+40000x120" } },
+  // First turns that find a head which all sessions share do not hide what later turns have lost.
+  SmetricPrefixesLost: {
+    series: {
+      'smetric_cached_tokens{turns="1"}': "0+50000x120",
+      'smetric_reported_prompt_tokens{turns="1"}': "0+55000x120",
+      'smetric_cached_tokens{turns="4_to_7"}': "0+35000x120",
+      smetric_prefix_tokens: "0+92000x120",
+    },
+  },
   SmetricLoadUneven: {
     series: { 'smetric_in_flight{fleet="llm",slot="0"}': "60x120" },
     labels: { fleet: "llm" },
