@@ -280,6 +280,7 @@ function program(): Command {
   const cli = new Command("smetric-envoy")
     .description("Turn-aware routing of LLM requests in Envoy")
     .version(version())
+    .showHelpAfterError("(with --help it says what it takes)")
     .exitOverride();
   addUserCommands(cli);
   addLabCommands(cli);
