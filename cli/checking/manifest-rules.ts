@@ -43,6 +43,11 @@ function checkExtensionPolicy(manifest: Node, where: string, all: Node[]): Findi
   return nodesAt(manifest, "spec.wasm").flatMap((wasm) => {
     const configuration = wasm["config"] ?? {};
     const findings = checkOptions(configuration, where);
+    if (readCheckedOptions(configuration).mode === "observe" && wasm["failOpen"] !== true) {
+      const message =
+        "failOpen is not set: a filter that only watches stops all traffic while its module cannot be fetched";
+      findings.push(warning(where, message));
+    }
     if (!holdsHeaders(readCheckedOptions(configuration)) || isPatched) return findings;
     const message = `no EnvoyPatchPolicy in this file sets ${FLAG}: the filter never sees a body before the headers have gone`;
     return [...findings, error(where, message)];

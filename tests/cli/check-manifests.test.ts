@@ -35,6 +35,14 @@ const MANIFEST_TRAPS: ManifestTrap[] = [
     says: /^no EnvoyPatchPolicy in this file sets/,
   },
   {
+    what: "an observing EnvoyExtensionPolicy that fails closed",
+    manifest: {
+      kind: "EnvoyExtensionPolicy",
+      spec: { wasm: [{ name: "smetric", config: { mode: "observe" } }] },
+    },
+    says: /^failOpen is not set/,
+  },
+  {
     what: "an EnvoyFilter without the header-stop flag",
     manifest: {
       kind: "EnvoyFilter",
