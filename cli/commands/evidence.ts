@@ -4,14 +4,18 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { announcement, conduct, writtenResults } from "../../lab/evidence/conduct.ts";
 import { renderEvidence } from "../../lab/evidence/html.ts";
-import { agreementPlan, agreementText, playTwice } from "../../lab/evidence/drivers/agreement.ts";
+import {
+  AGREEMENT_SPEEDUP,
+  agreementPlan,
+  agreementText,
+  playTwice,
+} from "../../lab/evidence/drivers/agreement.ts";
 import { EMPTY_RESULTS, withSection } from "../../lab/evidence/markdown.ts";
 import { Player } from "../../lab/evidence/player.ts";
 import { kneeStudy } from "../../lab/evidence/routing/knees.ts";
 import { packed, readPacked, RunRecords, type RunRow } from "../../lab/evidence/records.ts";
 import { STUDIES } from "../../lab/evidence/studies.ts";
 import type { Findings, Size, Study } from "../../lab/evidence/study.ts";
-import { DEMO_SPEEDUP } from "../../lab/replay/demo.ts";
 import { EnvoyDriver } from "../../lab/replay/drivers/envoy/envoy-driver.ts";
 import { VirtualDriver } from "../../lab/replay/drivers/virtual/virtual-driver.ts";
 import { buildFilter } from "../build.ts";
@@ -102,7 +106,7 @@ async function compareDrivers(folder: string): Promise<void> {
   const virtual = new VirtualDriver({
     ...{ wasm: await buildFilter(), bytesPerToken: DEMO_BYTES_PER_TOKEN, workers: 2, gateways: 1 },
   });
-  const envoy = new EnvoyDriver({ speedup: DEMO_SPEEDUP });
+  const envoy = new EnvoyDriver({ speedup: AGREEMENT_SPEEDUP });
   const played = await playTwice(agreementPlan(), virtual, envoy, say, signal).finally(() =>
     envoy.close(),
   );

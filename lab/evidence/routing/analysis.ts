@@ -45,11 +45,13 @@ export interface CellFigures {
   contest: Contest[];
   /** Of the default policy at the lowest load: hits over possible hits. */
   reuse: number;
+  /** The same arms at the knee alone, where it is one of the loads. */
+  knee: ArmPeak[];
   /** The same arms at the highest load alone. */
   beyond: ArmPeak[];
 }
 
-/** What the default policy gains over one arm at each one's peak, over cells. */
+/** What the default policy gains over one arm, over cells. */
 export interface GainFigures {
   arm: string;
   median: number;
@@ -72,7 +74,10 @@ export interface TierFigures {
 
 export interface RoutingFigures {
   cells: CellFigures[];
+  /** At each arm's peak. */
   colocated_gains: GainFigures[];
+  /** With all arms at the knee. */
+  knee_gains: GainFigures[];
   prefill_gains: GainFigures[];
   details: DetailFigures[];
   beside: { cell: string; title: string; arms: DetailFigures[] }[];
@@ -128,6 +133,11 @@ function peaksAt(grid: Grid, cell: Cell, loads: readonly number[], done: Results
   });
 }
 
+/** The share of the knee that stands for it: 1 where the grid has it. */
+function kneeOf({ loads }: Grid): number {
+  return loads.includes(1) ? 1 : loads[0]!;
+}
+
 function cellFigures(grid: Grid, cell: Cell, done: Results): CellFigures {
   const arms = peaksAt(grid, cell, grid.loads, done);
   return {
@@ -139,14 +149,19 @@ function cellFigures(grid: Grid, cell: Cell, done: Results): CellFigures {
     arms,
     contest: contestOf(grid, cell, done),
     reuse: reuseOf(grid, cell, done),
+    knee: peaksAt(grid, cell, [kneeOf(grid)], done),
     beyond: peaksAt(grid, cell, grid.loads.slice(-1), done),
   };
 }
 
-function gainsOver(arms: readonly string[], cells: readonly CellFigures[]): GainFigures[] {
+function gainsOver(
+  arms: readonly string[],
+  cells: readonly CellFigures[],
+  of: "arms" | "knee" = "arms",
+): GainFigures[] {
   if (cells.length === 0) return [];
   const peakIn = (cell: CellFigures, arm: string): number =>
-    cell.arms.find((each) => each.arm === arm)!.peak;
+    cell[of].find((each) => each.arm === arm)!.peak;
   return arms
     .filter((arm) => arm !== OURS)
     .map((arm) => {
@@ -162,7 +177,7 @@ function gainsOver(arms: readonly string[], cells: readonly CellFigures[]): Gain
 
 /** The knee, one seed: the default policy and every other arm. */
 function detailsOf(grid: Grid, done: Results): DetailFigures[] {
-  const load = grid.loads.includes(1) ? 1 : grid.loads[0]!;
+  const load = kneeOf(grid);
   return grid.cells.flatMap((cell) =>
     grid.arms.map((arm) => ({
       cell: cell.name,
@@ -204,6 +219,7 @@ export function routingFigures(size: Size, done: Results): RoutingFigures {
   return {
     cells,
     colocated_gains: gainsOver(grid.arms, colocated),
+    knee_gains: gainsOver(grid.arms, colocated, "knee"),
     prefill_gains: gainsOver(grid.arms, prefill),
     details: detailsOf(grid, done),
     beside: size === "quick" ? [] : besideOf(done),

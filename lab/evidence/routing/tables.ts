@@ -75,6 +75,7 @@ export function contestTable({ cells }: RoutingFigures): TextTable {
 
 export function gainTable(figures: RoutingFigures): TextTable {
   const prefill = new Map(figures.prefill_gains.map((gain) => [gain.arm, gain]));
+  const knee = new Map(figures.knee_gains.map((gain) => [gain.arm, gain]));
   const cellsOf = (gain: GainFigures | undefined): string[] =>
     gain === undefined
       ? ["-", "-", "-"]
@@ -83,11 +84,13 @@ export function gainTable(figures: RoutingFigures): TextTable {
     title: `What ${OURS} gains over each arm at each one's peak`,
     head: [
       ...["arm", "colocated: median", "largest", "smallest"],
+      ...["at the knee: median", "largest", "smallest"],
       ...["prefill pool: median", "largest", "smallest"],
     ],
     rows: figures.colocated_gains.map((gain) => [
       gain.arm,
       ...cellsOf(gain),
+      ...cellsOf(knee.get(gain.arm)),
       ...cellsOf(prefill.get(gain.arm)),
     ]),
   };

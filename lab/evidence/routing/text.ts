@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The section of the routing study in Markdown: what was run, what came out, and what it does not say.
+import { median } from "simple-statistics";
 import { markdownTable } from "../markdown.ts";
 import type { Size } from "../study.ts";
 import type { CellFigures, GainFigures, RoutingFigures } from "./analysis.ts";
@@ -21,9 +22,12 @@ import {
 /** Cells whose arms are shown in detail. */
 const DETAILED = ["n07", "d07", "pn14"];
 
+function sharesOf(cells: readonly CellFigures[]): number[] {
+  return cells.map((cell) => cell.contest.find((each) => each.arm === OURS)!.of_best);
+}
+
 function leastShare(cells: readonly CellFigures[]): string {
-  const shares = cells.map((cell) => cell.contest.find((each) => each.arm === OURS)!.of_best);
-  return percent(Math.min(...shares), 1);
+  return percent(Math.min(...sharesOf(cells)), 1);
 }
 
 function answer({ cells }: RoutingFigures): string {
@@ -35,7 +39,7 @@ function answer({ cells }: RoutingFigures): string {
   const others = cells[0]!.arms.map((each) => each.arm).filter((arm) => arm !== OURS);
   const next = others.reduce((a, b) => (worst(b) > worst(a) ? b : a));
   return [
-    `- \`${OURS}\`, the default, reaches at least ${leastShare(colocated)} % of the best arm in every colocated cell and ${leastShare(prefill)} % in the prefill pools.`,
+    `- \`${OURS}\`, the default, reaches at least ${leastShare(colocated)} % of the best arm in every colocated cell (median ${percent(median(sharesOf(colocated)), 1)} %) and ${leastShare(prefill)} % in the prefill pools.`,
     `- Of the others \`${next}\` has the best worst cell, ${percent(worst(next))} % of the best; which arm is second changes from cell to cell.`,
     `- At the lowest load \`${OURS}\` finds at least ${percent(reuse, 1)} % of the KV that any routing could have found.`,
   ].join("\n");
@@ -131,9 +135,9 @@ function beyondText(size: Size, figures: RoutingFigures): string {
   if (size === "quick") return "";
   return `### Beyond the knee
 
-At the highest load alone. Where contexts no longer fit and no tier returns them, a fleet that is uneven gives up some endpoints and keeps
-others within the objective; whatever moves sessions then, \`${OURS}\` included, evicts others. Holding sessions back is
-worth more there than any routing: that is [admission](admission.md).
+At the highest load alone. Whatever spreads the load evenly, \`${OURS}\` included, loses all endpoints at once when contexts no longer
+fit; a fleet that is uneven, as under a hash, gives up some endpoints and keeps others within the objective. Holding sessions back
+is worth more there than any routing: that is [admission](admission.md).
 
 ${markdownTable(beyondTable(figures))}
 `;
@@ -165,6 +169,8 @@ ${markdownTable(contestTable(figures))}
 
 ${beyondText(size, figures)}
 ### Gain over each arm
+
+At each arm's own best load of the three, and colocated with all arms at the knee. [How to read both](policies.md#how-good-is-it).
 
 ${markdownTable(gainTable(figures))}
 
