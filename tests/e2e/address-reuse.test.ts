@@ -118,5 +118,8 @@ test("after a restart at the same address a few answers tell, and nobody else is
   const name = "wasmcustom.smetric_homes_voided";
   const voided = (await fleet.envoy.stats(`^${name}$`))[name] ?? 0;
   assert.ok(voided >= inVain.length, `${voided} homes were voided`);
+  const horizons = await fleet.envoy.stats("^wasmcustom.smetric_evicted_idle_seconds.fleet.");
+  const told = Object.keys(horizons);
+  assert.equal(told.length, 1, `horizons: ${told.join(", ")}`);
   await fleet.nothingInFlight();
 });
