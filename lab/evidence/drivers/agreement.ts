@@ -112,7 +112,8 @@ export function agreementText(played: readonly PlayedTwice[]): string {
   });
   const { pairs, agreeing, rank_correlation } = agreementOf(played);
   return `The agents of \`npm start\`, a hundred of them on four GPUs: once with time modelled, once through a real Envoy whose mock GPUs
-run ${AGREEMENT_SPEEDUP} times as fast (\`npm run evidence -- --drivers\`). In SLO is the share of tokens whose requests meet the objective.
+run ${AGREEMENT_SPEEDUP} times as fast (\`npm run evidence -- --drivers\`). In SLO is the share of tokens whose requests meet the objective. Levels
+differ, because agents, Envoy and GPUs share a machine there; what is compared is the order.
 
 ${table}
 
