@@ -141,6 +141,7 @@ function addLabCommands(cli: Command): void {
     .option("--full", "the whole grid; says first how many hours it takes")
     .option("--render", "run nothing: write text and page again from the runs that lie there")
     .option("--knees", "find the loads of the routing study anew")
+    .option("--repeat <cell>", "the best arms of one cell of the routing study on ten more seeds")
     .option("--drivers", "play a few arms on a real Envoy as well, and compare their order")
     .option("--workers <n>", "runs at the same time", "2")
     .option("--out <folder>", "where text, page and runs go (default: docs/ and build/evidence/)")

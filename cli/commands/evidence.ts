@@ -13,6 +13,9 @@ import {
 import { EMPTY_RESULTS, withSection } from "../../lab/evidence/markdown.ts";
 import { Player } from "../../lab/evidence/player.ts";
 import { kneeStudy } from "../../lab/evidence/routing/knees.ts";
+import { CELLS } from "../../lab/evidence/routing/regimes.ts";
+import { repeatStudy } from "../../lab/evidence/routing/repeat.ts";
+import { routingStudy } from "../../lab/evidence/routing/routing-study.ts";
 import { packed, readPacked, RunRecords, type RunRow } from "../../lab/evidence/records.ts";
 import { STUDIES } from "../../lab/evidence/studies.ts";
 import type { Findings, Size, Study } from "../../lab/evidence/study.ts";
@@ -22,6 +25,7 @@ import { buildFilter } from "../build.ts";
 import { Failure } from "../failure.ts";
 import { interruption } from "../interruption.ts";
 import { wholeNumber } from "../numbers.ts";
+import { oneOf } from "../one-of.ts";
 import { requireWritable, writeJson, writeOutput } from "../output-file.ts";
 import { fromRoot } from "../paths.ts";
 
@@ -32,6 +36,8 @@ export interface EvidenceOptions {
   render?: boolean;
   /** Finds the loads of the routing study anew, and writes down the runs that this takes. */
   knees?: boolean;
+  /** Cell of the routing study whose best arms run on more seeds. */
+  repeat?: string;
   /** Plays a few arms on a real Envoy as well, and writes whether the drivers agree. */
   drivers?: boolean;
   workers: string;
@@ -98,6 +104,19 @@ async function findKnees(size: Size, workers: number, folder: string): Promise<v
   mkdirSync(join(folder, "results"), { recursive: true });
   writeOutput("out", figuresOf(folder, kneeStudy), packed(rows));
   console.log(kneeStudy.findings(size, writtenResults(rows)).markdown);
+}
+
+/** Writes the section that has one cell on more seeds. */
+async function repeatCell(name: string, workers: number, folder: string): Promise<void> {
+  const names = CELLS.map((each) => each.name);
+  const cell = CELLS[names.indexOf(oneOf("repeat", name, names))]!;
+  const study = repeatStudy(cell, writtenResults(writtenRows(folder, routingStudy)));
+  const rows = await (await playedRows("default", workers))(study);
+  writeOutput("out", figuresOf(folder, study), packed(rows));
+  const { markdown } = study.findings("default", writtenResults(rows));
+  const path = join(folder, RESULTS);
+  writeOutput("out", path, withSection(pageAt(path), study.name, study.title, markdown));
+  console.log(markdown);
 }
 
 /** Writes the section that holds a real Envoy against virtual time. */
@@ -168,6 +187,10 @@ export async function evidence(
   const folders = foldersOf(options, size);
   if (options.knees) {
     await findKnees(size, workers, folders.text);
+    return;
+  }
+  if (options.repeat !== undefined) {
+    await repeatCell(options.repeat, workers, folders.text);
     return;
   }
   if (options.drivers) {

@@ -12,6 +12,7 @@ measured on hardware. Each section is written by its study from the file of runs
     npm run evidence -- --quick      # ten minutes, written to build/evidence/
     npm run evidence -- --full       # the whole grid; says first how many hours it takes
     npm run evidence -- --knees      # the loads of the routing study, found anew
+    npm run evidence -- --repeat c07 # the best arms of one cell on ten more seeds
     npm run evidence -- --drivers    # a few arms on a real Envoy as well; ten minutes
     npm run evidence -- --render     # this page and build/evidence/results.html from the runs as they are
 

@@ -8,6 +8,7 @@ import { readPacked } from "../../../lab/evidence/records.ts";
 import { routingFigures } from "../../../lab/evidence/routing/analysis.ts";
 import { PILOT_SEEDS, searchKnee } from "../../../lab/evidence/routing/knees.ts";
 import { CELLS, OURS, SEEDS } from "../../../lab/evidence/routing/regimes.ts";
+import { REPEAT_SEEDS, repeatStudy } from "../../../lab/evidence/routing/repeat.ts";
 import { routingStudy } from "../../../lab/evidence/routing/routing-study.ts";
 import { gridOf, topLoads } from "../../../lab/evidence/routing/runs.ts";
 import type { Results, RunMeasures, RunSpec, Size } from "../../../lab/evidence/study.ts";
@@ -53,6 +54,19 @@ describe("the study of routing", () => {
       const expected = [1, 1.15].map((share) => Number((cell.kneePerS * share).toPrecision(3)));
       assert.deepEqual([...new Set(rates)], expected);
     }
+  });
+
+  it("repeats a cell at every load, with the arms that the study found best", () => {
+    const done = madeUp("lmetric");
+    const study = repeatStudy(CELLS[0]!, done);
+    const specs = study.runs("default", done);
+    assert.equal(specs.length, 3 * 3 * REPEAT_SEEDS.length);
+    assert.equal(study.mostRuns("default"), specs.length);
+    assert.ok(SEEDS.every((seed) => REPEAT_SEEDS.includes(seed)));
+    const [ours, lmetric] = study.findings("default", done).tables[0]!.rows;
+    assert.deepEqual(ours!.slice(0, 2), [OURS, "196 k"]);
+    assert.equal(ours!.at(-1), "98.0");
+    assert.deepEqual(lmetric!.slice(0, 2), ["lmetric", "200 k (-2.0 %, 0 of 13)"]);
   });
 
   it("reports the odd sessions alone", () => {
