@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that commands write their results to: refused before the work begins, and with one clear line.
-import { accessSync, constants, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+// Files and folders that commands write their results to: refused before the work begins, and with one clear line.
+import { accessSync, constants, existsSync, statSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { Failure } from "./failure.ts";
 
 function reasonOf(fault: unknown): string {
@@ -25,6 +25,23 @@ export function requireWritable(flag: string, path: string | undefined): void {
       }
       accessSync(folder, constants.W_OK | constants.X_OK);
     } else accessSync(path, constants.W_OK);
+  } catch (fault) {
+    throw new Failure(`--${flag} ${path}: cannot be written: ${reasonOf(fault)}`);
+  }
+}
+
+/**
+ * Makes sure, before the work begins, that files can be written into a folder that may have to be made; makes nothing.
+ * @param flag the flag that names the folder, without dashes
+ * @throws Failure when the name is empty, or what stands on the way is no folder or not writable
+ */
+export function requireFolder(flag: string, path: string): void {
+  try {
+    if (path === "") throw new Error("the name is empty");
+    let nearest = resolve(path);
+    while (!existsSync(nearest)) nearest = dirname(nearest);
+    if (!statSync(nearest).isDirectory()) throw new Error(`${nearest} is no folder`);
+    accessSync(nearest, constants.W_OK | constants.X_OK);
   } catch (fault) {
     throw new Failure(`--${flag} ${path}: cannot be written: ${reasonOf(fault)}`);
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The init command: writes commented manifests for a platform into a folder of the user's.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
+import { requireFolder, writeOutput } from "../output-file.ts";
 import { type Platform, PLATFORMS, SHIPPED, templatesFor } from "../packaging/templates.ts";
 
 export interface InitOptions {
@@ -31,17 +32,33 @@ function requirePort(text: string): number {
 /**
  * Writes the files; a file that exists is never overwritten.
  * @returns their paths
- * @throws Failure when the platform is unknown, a name is not one, or a file exists
+ * @throws Failure when the platform is unknown, a name is not one, the folder cannot be written, or a file exists
  */
 export async function init(platform: string, options: InitOptions): Promise<string[]> {
   if (!(PLATFORMS as readonly string[]).includes(platform)) {
     throw new Failure(`${platform} is not a platform; ${PLATFORMS.join(", ")} are`);
   }
+  requireFolder("out", options.out);
   const { image, namespace, service, port } = options;
   const templates = await templatesFor(platform as Platform, {
-    image: requireMatch("image", image ?? SHIPPED.image, IMAGE, "an image reference"),
-    namespace: requireMatch("namespace", namespace ?? SHIPPED.namespace, HOST, "a namespace"),
-    service: requireMatch("service", service ?? SHIPPED.service, HOST, "a host name"),
+    image: requireMatch(
+      "image",
+      image ?? SHIPPED.image,
+      IMAGE,
+      "an image reference such as registry.example/smetric:0.1.0",
+    ),
+    namespace: requireMatch(
+      "namespace",
+      namespace ?? SHIPPED.namespace,
+      HOST,
+      "a name of a-z, 0-9, - and .",
+    ),
+    service: requireMatch(
+      "service",
+      service ?? SHIPPED.service,
+      HOST,
+      "a host name of a-z, 0-9, - and .",
+    ),
     port: requirePort(port ?? String(SHIPPED.port)),
   });
   const paths = templates.map(({ name }) => join(options.out, name));
@@ -49,7 +66,7 @@ export async function init(platform: string, options: InitOptions): Promise<stri
   if (taken !== undefined) throw new Failure(`${taken} exists already`);
   mkdirSync(options.out, { recursive: true });
   for (const [index, { content }] of templates.entries()) {
-    writeFileSync(paths[index] ?? "", content);
+    writeOutput("out", paths[index] ?? "", content);
   }
   return paths;
 }

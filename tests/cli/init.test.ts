@@ -9,6 +9,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { checkText } from "../../cli/checking/documents.ts";
 import { findNodes, isNode, type Node, nodesAt, textAt } from "../../cli/checking/node.ts";
 import { check } from "../../cli/commands/check.ts";
+import { image } from "../../cli/commands/image.ts";
 import { init } from "../../cli/commands/init.ts";
 import { Failure } from "../../cli/failure.ts";
 import { PLATFORMS } from "../../cli/packaging/templates.ts";
@@ -77,7 +78,7 @@ test("init refuses a platform and names that are none", async () => {
   await assert.rejects(init("nomad", { out: folder }), Failure);
   await assert.rejects(
     init("istio", { out: folder, service: 'x"\ny' }),
-    /--service .* is not allowed; a host name is/,
+    /--service .* is not allowed; a host name of a-z, 0-9, - and \. is/,
   );
   await assert.rejects(init("istio", { out: folder, port: "0" }), /--port 0 is not allowed/);
 });
@@ -102,3 +103,17 @@ function assertNamed(object: Node, file: string): void {
   assert.match(textAt(object, "metadata.name"), /\S/, file);
   assert.match(textAt(object, "metadata.namespace"), /\S/, file);
 }
+
+test("init and image refuse a folder that cannot be made, before they begin", async () => {
+  const file = join(folder, "istio", "traffic.yaml");
+  for (const [out, says] of [
+    ["", /^--out : cannot be written: the name is empty$/],
+    [file, /^--out .*traffic\.yaml: cannot be written: .*traffic\.yaml is no folder$/],
+    [join(file, "below", "it"), /cannot be written: .*traffic\.yaml is no folder$/],
+  ] as const) {
+    const refused = (fault: unknown): boolean =>
+      fault instanceof Failure && says.test(fault.message);
+    await assert.rejects(init("istio", { out }), refused);
+    await assert.rejects(image({ out, variant: "image" }), refused);
+  }
+});
