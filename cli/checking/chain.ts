@@ -31,7 +31,7 @@ export interface Chains {
 }
 
 /** The module is told by its name or its root id: any other Wasm filter is none of our business. */
-function isOurs(filter: Node): boolean {
+export function isOurs(filter: Node): boolean {
   if (!isType(filter["typed_config"], "Wasm")) return false;
   const plugin = at(filter, "typed_config.config");
   const code = JSON.stringify(at(plugin, "vm_config.code") ?? "");

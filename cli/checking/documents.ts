@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells what a file holds (a configuration, an Envoy bootstrap, Kubernetes manifests) and checks it.
 import { parseAllDocuments } from "yaml";
-import { Failure } from "../failure.ts";
 import { checkWhole } from "./bootstrap-rules.ts";
 import { findChains } from "./chain.ts";
 import { checkClusters } from "./cluster-rules.ts";
 import { checkFilters } from "./filter-rules.ts";
-import { error, type Finding } from "./finding.ts";
+import { error, type Finding, warning } from "./finding.ts";
 import { checkLimits } from "./limit-rules.ts";
-import { checkManifests, isManifest } from "./manifest-rules.ts";
+import { checkManifests, concernsFilter, isManifest } from "./manifest-rules.ts";
 import { isNode, type Node } from "./node.ts";
 import { checkOptions } from "./options-check.ts";
 
 /** Result of one file: what it was taken for, and what was found. */
 export interface Report {
-  kind: "configuration" | "bootstrap" | "manifests";
+  kind: "configuration" | "bootstrap" | "manifests" | "other manifests" | "unreadable";
   findings: Finding[];
 }
 
@@ -32,19 +31,47 @@ function checkBootstrap(tree: Node): Finding[] {
 }
 
 /**
- * Checks the text of a file.
- * @throws Failure when the text is neither YAML nor JSON, or nothing that can be checked
+ * The documents of a text, an empty one as an empty object.
+ * @throws Error when the text is neither YAML nor JSON
  */
-export function checkText(text: string): Report {
+function parseTrees(text: string): unknown[] {
+  // A compiled module or an archive: a parser's complaint about it helps nobody.
+  if (/[\0\ufffd]/.test(text)) throw new Error("it is not text");
   const documents = parseAllDocuments(text);
   const broken = documents.flatMap((document) => document.errors)[0];
-  if (broken !== undefined) throw new Failure(broken.message.split("\n")[0] ?? "not YAML");
-  const trees: unknown[] = documents.map((document) =>
+  if (broken !== undefined) throw broken;
+  return documents.map((document) =>
     document.contents === null ? {} : (document.toJS() as unknown),
   );
-  if (trees.some(isManifest)) {
-    return { kind: "manifests", findings: checkManifests(trees.filter(isManifest), checkText) };
+}
+
+function unreadable(fault: unknown): Report {
+  const [line = ""] = (fault instanceof Error ? fault.message : String(fault)).split("\n");
+  return {
+    kind: "unreadable",
+    findings: [error("the file", `cannot be read as YAML or JSON: ${line.replace(/:$/, "")}`)],
+  };
+}
+
+function checkEmpty(): Report {
+  const message = "it is empty: as a configuration of the filter that means all defaults";
+  return { kind: "configuration", findings: [warning("the file", message)] };
+}
+
+/** Checks the text of a file; what is neither YAML nor JSON is a finding as well. */
+export function checkText(text: string): Report {
+  let trees: unknown[];
+  try {
+    trees = parseTrees(text);
+  } catch (fault) {
+    return unreadable(fault);
   }
+  const manifests = trees.filter(isManifest);
+  if (manifests.length > 0) {
+    const kind = manifests.some(concernsFilter) ? "manifests" : "other manifests";
+    return { kind, findings: checkManifests(manifests, checkText) };
+  }
+  if (text.trim() === "") return checkEmpty();
   const [tree] = trees;
   const isEnvoy =
     isNode(tree) && ["static_resources", "dynamic_resources", "configs"].some((key) => key in tree);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules about the filters of a chain: the flag, the failure policy, the order, and who obeys the decision.
-import { type Chain, ENDPOINT_HEADER } from "./chain.ts";
+import { type Chain, ENDPOINT_HEADER, isOurs } from "./chain.ts";
 import { error, type Finding, warning } from "./finding.ts";
 import { at, isType, type Node, textAt } from "./node.ts";
 import type { CheckedOptions } from "./options-check.ts";
@@ -99,9 +99,18 @@ export function checkPlugin(plugin: Node, options: CheckedOptions, where: string
   return [...checkFlag(plugin, options, where), ...checkFailurePolicy(plugin, where)];
 }
 
+function checkOnlyOne({ filters, where }: Chain): Finding[] {
+  const count = filters.filter(isOurs).length;
+  if (count <= 1) return [];
+  const message = `the chain holds the filter ${count} times: every request is counted and decided as often`;
+  return [warning(where, message)];
+}
+
 /** All rules about filters. */
 export function checkFilters(chain: Chain): Finding[] {
   const { plugin, options, where } = chain;
-  const others = [checkObserve, checkPin, checkFilterState].flatMap((rule) => rule(chain));
+  const others = [checkOnlyOne, checkObserve, checkPin, checkFilterState].flatMap((rule) =>
+    rule(chain),
+  );
   return [...checkPlugin(plugin, options, where), ...others];
 }

@@ -24,6 +24,7 @@ function checkBodyLimits(chain: Chain): Finding[] {
   const { options, listener, manager, where, routes } = chain;
   if (!holdsHeaders(options) || hasBufferInFront(chain)) return [];
   const cap = options.holdCapBytes;
+  if (Number.isNaN(cap)) return [];
   const findings: Finding[] = [];
   const complain = (place: string, name: string, bytes: number): void => {
     if (bytes >= cap) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules about Kubernetes manifests: the filter inside Istio's and Envoy Gateway's objects, and bootstraps in ConfigMaps.
+import { ENDPOINT_HEADER } from "./chain.ts";
 import { checkPlugin, holdsHeaders } from "./filter-rules.ts";
 import { error, type Finding, warning } from "./finding.ts";
 import { at, findNodes, isNode, isType, type Node, nodesAt, textAt } from "./node.ts";
@@ -35,11 +36,32 @@ function checkWasmPlugin(manifest: Node, where: string): Finding[] {
   return findings;
 }
 
-/** EnvoyExtensionPolicy: an EnvoyPatchPolicy beside it sets the flag. */
+/** Whether a patch sets the flag, by its path or inside of a value. */
+function setsFlag(node: Node): boolean {
+  if (node[FLAG] === true) return true;
+  return textAt(node, "path").endsWith(`/${FLAG}`) && node["value"] === true;
+}
+
+/** Envoy Gateway's way to obey: an endpoint override that reads the filter's header. */
+function checkOverride(steering: string, where: string, all: Node[]): Finding[] {
+  const overrides = all
+    .filter((each) => each["kind"] === "BackendTrafficPolicy")
+    .flatMap((each) => nodesAt(each, "spec.loadBalancer.endpointOverride.extractFrom"));
+  if (steering === "pin" && overrides.length > 0) {
+    const message = "steering is pin, but an endpointOverride obeys steering override-host only";
+    return [error(where, message)];
+  }
+  const isRead = overrides.some((each) => textAt(each, "header") === ENDPOINT_HEADER);
+  if (steering !== "override-host" || isRead) return [];
+  const message = `steering is override-host, but no BackendTrafficPolicy in this file reads ${ENDPOINT_HEADER} in its endpointOverride`;
+  return [error(where, message)];
+}
+
+/** EnvoyExtensionPolicy: an EnvoyPatchPolicy beside it sets the flag, a BackendTrafficPolicy obeys. */
 function checkExtensionPolicy(manifest: Node, where: string, all: Node[]): Finding[] {
   const isPatched = all
     .filter((each) => each["kind"] === "EnvoyPatchPolicy")
-    .some((each) => JSON.stringify(each).includes(FLAG));
+    .some((each) => findNodes(each, setsFlag).length > 0);
   return nodesAt(manifest, "spec.wasm").flatMap((wasm) => {
     const configuration = wasm["config"] ?? {};
     const findings = checkOptions(configuration, where);
@@ -48,18 +70,22 @@ function checkExtensionPolicy(manifest: Node, where: string, all: Node[]): Findi
         "failOpen is not set: a filter that only watches stops all traffic while its module cannot be fetched";
       findings.push(warning(where, message));
     }
+    const { mode, steering } = readCheckedOptions(configuration);
+    if (mode === "route") findings.push(...checkOverride(steering, where, all));
     if (!holdsHeaders(readCheckedOptions(configuration)) || isPatched) return findings;
     const message = `no EnvoyPatchPolicy in this file sets ${FLAG}: the filter never sees a body before the headers have gone`;
     return [...findings, error(where, message)];
   });
 }
 
+/** The filter as Envoy has it. */
+function isPlugin(node: Node): boolean {
+  return textAt(node, "root_id") === "smetric" && isNode(node["vm_config"]);
+}
+
 /** EnvoyFilter: holds the plugin as Envoy has it. */
 function checkEnvoyFilter(manifest: Node, where: string): Finding[] {
-  const plugins = findNodes(
-    manifest,
-    (node) => textAt(node, "root_id") === "smetric" && isNode(node["vm_config"]),
-  );
+  const plugins = findNodes(manifest, isPlugin);
   return plugins.flatMap((plugin) => {
     const given = plugin["configuration"];
     const text = isType(given, "StringValue") ? textAt(given, "value") : "";
@@ -79,6 +105,43 @@ function checkVirtualService(manifest: Node, where: string): Finding[] {
       error(where, "istiod refuses timeout 0s: leave it out, Istio's default is no timeout"),
     );
   return [...refused, ...checkRouteTimeout(manifest, where)];
+}
+
+/** Kinds that the rules above know. */
+const CHECKED_KINDS = [
+  ...["WasmPlugin", "EnvoyFilter", "VirtualService", "DestinationRule"],
+  ...["EnvoyExtensionPolicy", "ClientTrafficPolicy", "BackendTrafficPolicy", "HTTPRoute"],
+];
+
+/** Whether a manifest is of a kind with rules, or carries a bootstrap. */
+export function concernsFilter(manifest: Node): boolean {
+  return CHECKED_KINDS.includes(textAt(manifest, "kind")) || bootstrapsIn(manifest).length > 0;
+}
+
+/** Gateways that a manifest of Istio puts the filter on; "" where it brings none. */
+function placeOf(manifest: Node): string {
+  const kind = textAt(manifest, "kind");
+  const isFilter =
+    kind === "WasmPlugin"
+      ? textAt(manifest, "spec.url").includes("smetric")
+      : kind === "EnvoyFilter" && findNodes(manifest, isPlugin).length > 0;
+  if (!isFilter) return "";
+  const labels =
+    at(manifest, "spec.selector.matchLabels") ?? at(manifest, "spec.workloadSelector.labels");
+  return JSON.stringify([textAt(manifest, "metadata.namespace"), labels ?? null]);
+}
+
+/** WasmPlugin and EnvoyFilter on the same workloads: both would run. */
+function checkOnlyOne(manifests: Node[]): Finding[] {
+  const places = manifests.map(placeOf);
+  return manifests
+    .filter((_, index) => places[index] !== "" && places.indexOf(places[index]!) < index)
+    .map((manifest) => {
+      const where = `${textAt(manifest, "kind")} ${textAt(manifest, "metadata.name")}`;
+      const message =
+        "another manifest in this file puts the filter on the same workloads: every request is counted and decided twice";
+      return warning(where, message);
+    });
 }
 
 function bootstrapsIn(manifest: Node): string[] {
@@ -112,5 +175,6 @@ type CheckText = (text: string) => { findings: Finding[] };
  * @param checkText checks a bootstrap that lies inside a manifest
  */
 export function checkManifests(manifests: Node[], checkText: CheckText): Finding[] {
-  return manifests.flatMap((manifest) => checkManifest(manifest, manifests, checkText));
+  const each = manifests.flatMap((manifest) => checkManifest(manifest, manifests, checkText));
+  return [...each, ...checkOnlyOne(manifests)];
 }

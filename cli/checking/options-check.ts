@@ -40,10 +40,15 @@ function nearest(path: string): string {
   return (path.length >= 4 ? sameStart : undefined) ?? closest(path, neighbours);
 }
 
+/** Characters of a value that a message repeats. */
+const LONGEST_SHOWN = 200;
+
 /** A value as the filter's messages show it. */
 function show(value: unknown): string {
   if (Array.isArray(value)) return "a list";
-  return isNode(value) ? "an object" : JSON.stringify(value);
+  if (isNode(value)) return "an object";
+  const text = JSON.stringify(value);
+  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}...`;
 }
 
 /** The rules about combinations stand in a list of their own. */

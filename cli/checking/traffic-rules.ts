@@ -60,6 +60,11 @@ export function checkBackendTraffic(manifest: Node, where: string): Finding[] {
   if (at(manifest, "spec.retry") === undefined) {
     findings.push(warning(where, "no retry: a request whose endpoint has just died fails"));
   }
+  const timeoutMs = durationMsAt(manifest, "spec.timeout.http.requestTimeout");
+  if (timeoutMs !== undefined && isShort(timeoutMs)) {
+    const message = `timeout.http.requestTimeout is ${timeoutMs / 1000} s and cuts longer generations; 0s switches it off`;
+    findings.push(warning(where, message));
+  }
   const balancing = textAt(manifest, "spec.loadBalancer.type");
   if (balancing !== "" && balancing !== "LeastRequest") {
     const message = `loadBalancer.type is ${balancing}: first turns are spread best by LeastRequest`;

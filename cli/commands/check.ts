@@ -41,7 +41,12 @@ export function check(paths: string[], { strict = false }: CheckOptions): void {
       if (severity === "error") errors++;
       else warnings++;
     }
-    if (findings.length === 0) console.log(`${file}: ok (${kind})`);
+    if (findings.length > 0) continue;
+    console.log(
+      kind === "other manifests"
+        ? `${file}: nothing to check (no manifest of a kind that concerns the filter)`
+        : `${file}: ok (${kind})`,
+    );
   }
   if (errors > 0 || (strict && warnings > 0)) {
     throw new Failure(`${errors} errors, ${warnings} warnings`);

@@ -112,6 +112,14 @@ const MANIFEST_TRAPS: ManifestTrap[] = [
     says: /^loadBalancer.type is RoundRobin/,
   },
   {
+    what: "a request timeout of Envoy Gateway's policy",
+    manifest: {
+      kind: "BackendTrafficPolicy",
+      spec: { timeout: { http: { requestTimeout: "15s" } } },
+    },
+    says: /^timeout.http.requestTimeout is 15 s and cuts longer generations/,
+  },
+  {
     what: "a bootstrap without the filter in a ConfigMap",
     manifest: {
       kind: "ConfigMap",
@@ -156,4 +164,46 @@ test("timeouts that are long enough are no trap, however they are written", () =
   for (const text of [route("0s"), route("1h30m"), route("120s"), `${route()}---\n${policy}`]) {
     assert.deepEqual(checkText(text).findings, [], text);
   }
+});
+
+const gatewayRoute = (): string =>
+  readFileSync(fromRoot("deploy/envoy-gateway/route.yaml"), "utf8");
+
+for (const [what, from, to, says] of [
+  ["a pin that an endpoint override does not obey", "override-host\n", "pin\n", /^steering is pin/],
+  [
+    "an override that reads another header",
+    "x-smetric-endpoint }",
+    "x-other }",
+    /^steering is override-host, but no BackendTrafficPolicy/,
+  ],
+  [
+    "a patch that switches the flag off",
+    "value: true",
+    "value: false",
+    /^no EnvoyPatchPolicy in this file sets/,
+  ],
+] as const) {
+  test(`check finds ${what}`, () => {
+    const { findings } = checkText(gatewayRoute().replace(from, to));
+    assert.deepEqual(
+      findings.map(({ severity, message }) => [severity, says.test(message)]),
+      [["error", true]],
+    );
+  });
+}
+
+test("check finds two manifests of Istio that put the filter on the same workloads", () => {
+  const read = (name: string): string => readFileSync(fromRoot("deploy/istio", name), "utf8");
+  const observe = read("observe.yaml");
+  for (const other of [observe, read("route.yaml")]) {
+    const [finding, ...more] = checkText(`${observe}---\n${other}`).findings;
+    assert.match(
+      finding?.message ?? "",
+      /^another manifest in this file puts the filter on the same/,
+    );
+    assert.deepEqual(more, []);
+  }
+  const elsewhere = observe.replace("istio: ingressgateway", "istio: other");
+  assert.deepEqual(checkText(`${observe}---\n${elsewhere}`).findings, []);
 });

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The check command: what we ship is clean, and every trap it promises to find is found.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { parse, stringify } from "yaml";
 import { checkText } from "../../cli/checking/documents.ts";
 import { at, findNodes, isType, type Node, nodesAt } from "../../cli/checking/node.ts";
+import { check } from "../../cli/commands/check.ts";
 import { fromRoot } from "../../cli/paths.ts";
 
 const readBootstrap = (name: string): string =>
@@ -313,4 +316,52 @@ test("the value of a secret is not repeated", () => {
   const { findings } = checkText(JSON.stringify({ hash_seed: "secret\u0000" }));
   assert.equal(findings.length, 1);
   assert.doesNotMatch(findings[0]?.message ?? "", /secret\\u0000|"secret/);
+});
+
+test("two filters in one chain are found", () => {
+  const findings = findingsAfter("pin", (tree) => {
+    const filters = nodesAt(manager(tree), "http_filters");
+    manager(tree)["http_filters"] = [...filters.slice(0, 1), ...filters];
+  });
+  assert.deepEqual(findings, [
+    "warning: the chain holds the filter 2 times: every request is counted and decided as often",
+  ]);
+});
+
+for (const [what, text, says] of [
+  ["a broken map", '{"mode":', /^cannot be read as YAML or JSON: .* at line 1, column 9$/],
+  [
+    "an unknown alias",
+    "a: *nobody\n",
+    /^cannot be read as YAML or JSON: Unresolved alias.*nobody$/,
+  ],
+  ["a compiled module", "\0asm\u0001\0", /^cannot be read as YAML or JSON: it is not text$/],
+  ["an empty file", " \n", /^it is empty: /],
+] as const) {
+  test(`${what} is a finding in one line`, () => {
+    const { findings } = checkText(text);
+    assert.equal(findings.length, 1);
+    assert.match(findings[0]?.message ?? "", says);
+  });
+}
+
+test("check names each faulty file, goes on to the next, and calls only those ok that it has looked at", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "smetric-check-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "1.yaml"), "a: [\n");
+  writeFileSync(join(folder, "2.yaml"), "apiVersion: v1\nkind: EnvoyFilterr\n");
+  writeFileSync(join(folder, "3.yaml"), "mode: observe\n");
+  const log = t.mock.method(console, "log", () => undefined);
+  assert.throws(() => check([folder], {}), /^Failure: 1 errors, 0 warnings$/);
+  const lines = log.mock.calls.map(({ arguments: [line] }) => String(line));
+  assert.match(lines[0] ?? "", /1\.yaml: error: the file: cannot be read as YAML or JSON: /);
+  assert.match(lines[1] ?? "", /2\.yaml: nothing to check \(no manifest of a kind/);
+  assert.match(lines[2] ?? "", /3\.yaml: ok \(configuration\)$/);
+});
+
+test("a long value is not repeated whole, and a wrong limit is told once", () => {
+  const [finding] = checkText(`"${"x".repeat(5000)}"`).findings;
+  assert.ok((finding?.message.length ?? 0) < 300);
+  const findings = findingsAfter("pin", (tree) => configure(tree, { hold_cap_bytes: "big" }));
+  assert.equal(findings.length, 1);
 });
