@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules about Kubernetes manifests: the filter inside Istio's and Envoy Gateway's objects, and bootstraps in ConfigMaps.
 import { ENDPOINT_HEADER } from "./chain.ts";
+import { checkPatches } from "./envoy-filter-rules.ts";
 import { checkPlugin, holdsHeaders } from "./filter-rules.ts";
 import { error, type Finding, warning } from "./finding.ts";
 import { at, findNodes, isNode, isType, type Node, nodesAt, textAt } from "./node.ts";
@@ -93,6 +94,7 @@ function checkEnvoyFilter(manifest: Node, where: string): Finding[] {
     return [
       ...checkOptions(configuration, where),
       ...checkPlugin(plugin, readCheckedOptions(configuration), where),
+      ...checkPatches(manifest, readCheckedOptions(configuration), where),
     ];
   });
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 import { checkText } from "../../cli/checking/documents.ts";
 import { fromRoot } from "../../cli/paths.ts";
 
@@ -206,4 +206,48 @@ test("check finds two manifests of Istio that put the filter on the same workloa
   }
   const elsewhere = observe.replace("istio: ingressgateway", "istio: other");
   assert.deepEqual(checkText(`${observe}---\n${elsewhere}`).findings, []);
+});
+
+const istioRoute = (): string => readFileSync(fromRoot("deploy/istio/route.yaml"), "utf8");
+
+for (const [what, from, to, says] of [
+  [
+    "a filter behind the router",
+    "INSERT_BEFORE",
+    "INSERT_AFTER",
+    /^smetric is inserted after the router/,
+  ],
+  [
+    "a session filter with another header",
+    "name: x-smetric-endpoint",
+    "name: x-other",
+    /^stateful_session does not read/,
+  ],
+  [
+    "a small listener buffer",
+    "limit_bytes: 16777216",
+    "limit_bytes: 32768",
+    /^per_connection_buffer_limit_bytes is 32768 bytes/,
+  ],
+  [
+    "a small window",
+    "window_size: 16777216",
+    "window_size: 65536",
+    /^initial_stream_window_size is 65536 bytes/,
+  ],
+] as const) {
+  test(`check finds ${what} in an EnvoyFilter`, () => {
+    const messages = checkText(istioRoute().replace(from, to)).findings.map((each) => each.message);
+    assert.equal(messages.length, 1, messages.join("; "));
+    assert.match(messages[0] ?? "", says);
+  });
+}
+
+test("check finds an EnvoyFilter that inserts the session filter first", () => {
+  const manifest = parse(istioRoute()) as { spec: { configPatches: unknown[] } };
+  const [plugin, filter, session, ...others] = manifest.spec.configPatches;
+  manifest.spec.configPatches = [plugin, session, filter, ...others];
+  const messages = checkText(stringify(manifest)).findings.map((each) => each.message);
+  assert.equal(messages.length, 1, messages.join("; "));
+  assert.match(messages[0] ?? "", /^stateful_session is inserted before the filter/);
 });
