@@ -13,8 +13,10 @@ import { checkOptions } from "./options-check.ts";
 
 /** Result of one file: what it was taken for, and what was found. */
 export interface Report {
-  kind: "configuration" | "bootstrap" | "manifests" | "other manifests" | "unreadable";
+  kind: "configuration" | "bootstrap" | "manifests" | "unreadable";
   findings: Finding[];
+  /** Kinds of manifests, where no rule looks at any of them. */
+  passedOver?: string[];
 }
 
 function checkBootstrap(tree: Node): Finding[] {
@@ -68,8 +70,10 @@ export function checkText(text: string): Report {
   }
   const manifests = trees.filter(isManifest);
   if (manifests.length > 0) {
-    const kind = manifests.some(concernsFilter) ? "manifests" : "other manifests";
-    return { kind, findings: checkManifests(manifests, checkText) };
+    const report: Report = { kind: "manifests", findings: checkManifests(manifests, checkText) };
+    if (manifests.some(concernsFilter)) return report;
+    const kinds = new Set(manifests.map(({ kind }) => String(kind)));
+    return { ...report, passedOver: [...kinds] };
   }
   if (text.trim() === "") return checkEmpty();
   const [tree] = trees;

@@ -35,18 +35,16 @@ export function check(paths: string[], { strict = false }: CheckOptions): void {
   let errors = 0;
   let warnings = 0;
   for (const file of paths.flatMap(filesIn)) {
-    const { kind, findings } = checkText(readFile(file));
+    const { kind, findings, passedOver } = checkText(readFile(file));
     for (const { severity, where, message } of findings) {
       console.log(`${file}: ${severity}: ${where}: ${message}`);
       if (severity === "error") errors++;
       else warnings++;
     }
     if (findings.length > 0) continue;
-    console.log(
-      kind === "other manifests"
-        ? `${file}: nothing to check (no manifest of a kind that concerns the filter)`
-        : `${file}: ok (${kind})`,
-    );
+    const passed =
+      passedOver === undefined ? `ok (${kind})` : `no rules for ${passedOver.join(", ")}`;
+    console.log(`${file}: ${passed}`);
   }
   if (errors > 0 || (strict && warnings > 0)) {
     throw new Failure(`${errors} errors, ${warnings} warnings`);

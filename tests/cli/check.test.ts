@@ -355,7 +355,7 @@ test("check names each faulty file, goes on to the next, and calls only those ok
   assert.throws(() => check([folder], {}), /^Failure: 1 errors, 0 warnings$/);
   const lines = log.mock.calls.map(({ arguments: [line] }) => String(line));
   assert.match(lines[0] ?? "", /1\.yaml: error: the file: cannot be read as YAML or JSON: /);
-  assert.match(lines[1] ?? "", /2\.yaml: nothing to check \(no manifest of a kind/);
+  assert.match(lines[1] ?? "", /2\.yaml: no rules for EnvoyFilterr$/);
   assert.match(lines[2] ?? "", /3\.yaml: ok \(configuration\)$/);
 });
 
