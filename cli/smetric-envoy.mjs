@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one entry of every script and of the CLI: plain Node, works before any dependency is installed.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -60,14 +60,24 @@ function ensureDependencies() {
   if (result.status !== 0) fail(`npm ci failed with exit code ${result.status}`);
 }
 
+/** In one step, and only where it differs: another command may be reading the same file. */
+function replaceFile({ path, contents }) {
+  if (existsSync(path) && readFileSync(path).equals(contents)) return;
+  const unfinished = `${path}.${process.pid}`;
+  writeFileSync(unfinished, contents);
+  renameSync(unfinished, path);
+}
+
 /** Bundles the command line; esbuild takes a fraction of a second, so it is simply done each time. */
 async function bundleCli() {
   const source = join(root, "cli", "main.ts");
   if (!existsSync(source)) return;
   const esbuild = await import("esbuild");
-  await esbuild.build({
+  const outdir = join(root, "build", "cli");
+  const { outputFiles } = await esbuild.build({
     entryPoints: [source],
-    outdir: join(root, "build", "cli"),
+    outdir,
+    write: false,
     absWorkingDir: root,
     bundle: true,
     splitting: true,
@@ -79,6 +89,11 @@ async function bundleCli() {
     outExtension: { ".js": ".mjs" },
     logLevel: "error",
   });
+  mkdirSync(outdir, { recursive: true });
+  // The entry comes last: it names chunks, whose names change with their content.
+  const isEntry = ({ path }) => path === join(outdir, "main.mjs");
+  for (const file of outputFiles) if (!isEntry(file)) replaceFile(file);
+  outputFiles.filter(isEntry).forEach(replaceFile);
 }
 
 requireNode();
