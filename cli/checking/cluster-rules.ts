@@ -5,7 +5,7 @@ import { error, type Finding, warning } from "./finding.ts";
 import { at, findNodes, type Node, nodesAt, numberAt, textAt } from "./node.ts";
 
 /** Envoy's thresholds where none are set. */
-const DEFAULT_BREAKERS = {
+export const DEFAULT_BREAKERS = {
   max_connections: 1024,
   max_pending_requests: 1024,
   max_requests: 1024,
@@ -22,12 +22,17 @@ function balancers(cluster: Node): string[] {
     : [textAt(cluster, "lb_policy").toLowerCase() || "round_robin"];
 }
 
+/** What is said of a breaker that opens early. */
+export function breakerWarning(where: string, name: string, allowed: number): Finding {
+  return warning(where, `${name} is ${allowed}: a busy fleet gets 503s`);
+}
+
 function checkBreakers(cluster: Node, where: string): Finding[] {
   const [threshold] = nodesAt(cluster, "circuit_breakers.thresholds");
   return Object.entries(DEFAULT_BREAKERS).flatMap(([name, most]) => {
     const allowed = numberAt(threshold, name) ?? most;
     if (allowed > most) return [];
-    return [warning(where, `circuit breaker ${name} is ${allowed}: a busy fleet gets 503s`)];
+    return [breakerWarning(where, `circuit breaker ${name}`, allowed)];
   });
 }
 

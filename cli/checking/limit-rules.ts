@@ -5,15 +5,25 @@ import { holdsHeaders } from "./filter-rules.ts";
 import { type Finding, warning } from "./finding.ts";
 import { at, durationMsAt, isType, numberAt, textAt } from "./node.ts";
 
-export const MIB = 1 << 20;
+const MIB = 1 << 20;
 
 /** Envoy's defaults. */
 const DEFAULT_CONNECTION_BUFFER_BYTES = MIB;
 const DEFAULT_HTTP2_WINDOW_BYTES = 16 * MIB;
-const DEFAULT_ROUTE_TIMEOUT_MS = 15_000;
+export const DEFAULT_ROUTE_TIMEOUT_MS = 15_000;
 
 /** A route that gives a generation less than this cuts real answers. */
-export const SHORT_TIMEOUT_MS = 120_000;
+const SHORT_TIMEOUT_MS = 120_000;
+
+/** Whether a timeout cuts real answers; 0 switches it off. */
+export function isShort(timeoutMs: number): boolean {
+  return timeoutMs !== 0 && timeoutMs < SHORT_TIMEOUT_MS;
+}
+
+/** What is said of a limit that is. */
+export function cutsShort(name: string, timeoutMs: number): string {
+  return `${name} is ${timeoutMs / 1000} s and cuts longer generations`;
+}
 
 /** A buffer filter in front of ours raises the limits by itself. */
 function hasBufferInFront({ filters, position }: Chain): boolean {
@@ -51,9 +61,8 @@ function checkRouteTimeouts({ routes }: Chain): Finding[] {
   return routes.flatMap(({ where, route }) => {
     if (at(route, "route") === undefined) return [];
     const timeout = durationMsAt(route, "route.timeout") ?? DEFAULT_ROUTE_TIMEOUT_MS;
-    if (timeout === 0 || timeout >= SHORT_TIMEOUT_MS) return [];
-    const message = `timeout is ${timeout / 1000} s and cuts longer generations; 0s switches it off`;
-    return [warning(where, message)];
+    if (!isShort(timeout)) return [];
+    return [warning(where, `${cutsShort("timeout", timeout)}; 0s switches it off`)];
   });
 }
 

@@ -65,15 +65,15 @@ function checkExtensionPolicy(manifest: Node, where: string, all: Node[]): Findi
     .some((each) => findNodes(each, setsFlag).length > 0);
   return nodesAt(manifest, "spec.wasm").flatMap((wasm) => {
     const configuration = wasm["config"] ?? {};
+    const options = readCheckedOptions(configuration);
     const findings = checkOptions(configuration, where);
-    if (readCheckedOptions(configuration).mode === "observe" && wasm["failOpen"] !== true) {
+    if (options.mode === "observe" && wasm["failOpen"] !== true) {
       const message =
         "failOpen is not set: a filter that only watches stops all traffic while its module cannot be fetched";
       findings.push(warning(where, message));
     }
-    const { mode, steering } = readCheckedOptions(configuration);
-    if (mode === "route") findings.push(...checkOverride(steering, where, all));
-    if (!holdsHeaders(readCheckedOptions(configuration)) || isPatched) return findings;
+    if (options.mode === "route") findings.push(...checkOverride(options.steering, where, all));
+    if (!holdsHeaders(options) || isPatched) return findings;
     const message = `no EnvoyPatchPolicy in this file sets ${FLAG}: the filter never sees a body before the headers have gone`;
     return [...findings, error(where, message)];
   });
@@ -91,10 +91,11 @@ function checkEnvoyFilter(manifest: Node, where: string): Finding[] {
     const given = plugin["configuration"];
     const text = isType(given, "StringValue") ? textAt(given, "value") : "";
     const configuration: unknown = text.trim() === "" ? {} : JSON.parse(text);
+    const options = readCheckedOptions(configuration);
     return [
       ...checkOptions(configuration, where),
-      ...checkPlugin(plugin, readCheckedOptions(configuration), where),
-      ...checkPatches(manifest, readCheckedOptions(configuration), where),
+      ...checkPlugin(plugin, options, where),
+      ...checkPatches(manifest, options, where),
     ];
   });
 }

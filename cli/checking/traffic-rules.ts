@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules about the objects that lead traffic to the engines: limits, timeouts, breakers and balancing of Istio's and Envoy
 // Gateway's.
+import { breakerWarning, DEFAULT_BREAKERS } from "./cluster-rules.ts";
 import { type Finding, warning } from "./finding.ts";
-import { MIB, SHORT_TIMEOUT_MS } from "./limit-rules.ts";
+import { cutsShort, DEFAULT_ROUTE_TIMEOUT_MS, isShort } from "./limit-rules.ts";
 import { at, type Node, nodesAt, numberAt, textAt } from "./node.ts";
+import { readCheckedOptions } from "./options-check.ts";
 
 /** Longest body that the filter holds unless it is told otherwise. */
-const HOLD_CAP_BYTES = 16 * MIB;
+const HOLD_CAP_BYTES = readCheckedOptions({}).holdCapBytes;
 
 const UNIT_BYTES: Record<string, number> = {
   ...{ "": 1, k: 1e3, M: 1e6, G: 1e9 },
-  ...{ Ki: 1 << 10, Mi: MIB, Gi: 1 << 30 },
+  ...{ Ki: 1 << 10, Mi: 1 << 20, Gi: 1 << 30 },
 };
 
 /** Bytes of a Kubernetes quantity (`16Mi`), undefined where there is none. */
@@ -22,8 +24,8 @@ function bytesAt(manifest: Node, path: string): number | undefined {
 
 const UNIT_MS: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 
-/** Milliseconds of a duration as Kubernetes objects write it (`1h30m`), undefined where there is none. */
-function durationMsAt(node: Node, path: string): number | undefined {
+/** Milliseconds of a duration as Go and so Kubernetes write it (`1h30m`), undefined where there is none. */
+function goDurationMsAt(node: Node, path: string): number | undefined {
   const parts = [...textAt(node, path).matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g)];
   if (parts.length === 0) return undefined;
   return parts.reduce((sum, [, digits, unit = ""]) => sum + Number(digits) * UNIT_MS[unit]!, 0);
@@ -49,20 +51,26 @@ export function checkClientTraffic(manifest: Node, where: string): Finding[] {
   return [...findings, warning(where, message)];
 }
 
+/** Envoy Gateway's names of the thresholds, and what they are where none are set. */
+const BREAKERS: readonly [name: string, most: number][] = [
+  ["maxConnections", DEFAULT_BREAKERS.max_connections],
+  ["maxPendingRequests", DEFAULT_BREAKERS.max_pending_requests],
+  ["maxParallelRequests", DEFAULT_BREAKERS.max_requests],
+];
+
 /** BackendTrafficPolicy: what a busy fleet of engines needs of its cluster. */
 export function checkBackendTraffic(manifest: Node, where: string): Finding[] {
   const findings: Finding[] = [];
-  for (const name of ["maxConnections", "maxPendingRequests", "maxParallelRequests"]) {
-    const most = numberAt(manifest, `spec.circuitBreaker.${name}`) ?? 1024;
-    if (most > 1024) continue;
-    findings.push(warning(where, `circuitBreaker.${name} is ${most}: a busy fleet gets 503s`));
+  for (const [name, most] of BREAKERS) {
+    const allowed = numberAt(manifest, `spec.circuitBreaker.${name}`) ?? most;
+    if (allowed <= most) findings.push(breakerWarning(where, `circuitBreaker.${name}`, allowed));
   }
   if (at(manifest, "spec.retry") === undefined) {
     findings.push(warning(where, "no retry: a request whose endpoint has just died fails"));
   }
-  const timeoutMs = durationMsAt(manifest, "spec.timeout.http.requestTimeout");
+  const timeoutMs = goDurationMsAt(manifest, "spec.timeout.http.requestTimeout");
   if (timeoutMs !== undefined && isShort(timeoutMs)) {
-    const message = `timeout.http.requestTimeout is ${timeoutMs / 1000} s and cuts longer generations; 0s switches it off`;
+    const message = `${cutsShort("timeout.http.requestTimeout", timeoutMs)}; 0s switches it off`;
     findings.push(warning(where, message));
   }
   const balancing = textAt(manifest, "spec.loadBalancer.type");
@@ -73,22 +81,17 @@ export function checkBackendTraffic(manifest: Node, where: string): Finding[] {
   return findings;
 }
 
-function isShort(timeoutMs: number): boolean {
-  return timeoutMs !== 0 && timeoutMs < SHORT_TIMEOUT_MS;
-}
-
 /** HTTPRoute: without a timeout of its own, or of a policy beside it, Envoy's 15 s count. */
 export function checkHttpRoute(manifest: Node, where: string, all: Node[]): Finding[] {
   const policies = all.filter(({ kind }) => kind === "BackendTrafficPolicy");
-  const given = policies.map((each) => durationMsAt(each, "spec.timeout.http.requestTimeout"));
-  const otherwise = given.find((timeoutMs) => timeoutMs !== undefined) ?? 15_000;
+  const given = policies.map((each) => goDurationMsAt(each, "spec.timeout.http.requestTimeout"));
+  const otherwise = given.find((timeoutMs) => timeoutMs !== undefined) ?? DEFAULT_ROUTE_TIMEOUT_MS;
   return nodesAt(manifest, "spec.rules")
-    .map((rule) => durationMsAt(rule, "timeouts.request") ?? otherwise)
+    .map((rule) => goDurationMsAt(rule, "timeouts.request") ?? otherwise)
     .filter(isShort)
-    .map((timeoutMs) => {
-      const message = `timeouts.request is ${timeoutMs / 1000} s and cuts longer generations; 0s switches it off`;
-      return warning(where, message);
-    });
+    .map((timeoutMs) =>
+      warning(where, `${cutsShort("timeouts.request", timeoutMs)}; 0s switches it off`),
+    );
 }
 
 /** DestinationRule: a subset is a cluster of its own. */
@@ -111,9 +114,7 @@ export function checkDestinationRule(manifest: Node, where: string, all: Node[])
 /** VirtualService: Istio has no timeout of its own, so a short one was meant for something else than generations. */
 export function checkRouteTimeout(manifest: Node, where: string): Finding[] {
   return nodesAt(manifest, "spec.http")
-    .map((route) => durationMsAt(route, "timeout") ?? 0)
+    .map((route) => goDurationMsAt(route, "timeout") ?? 0)
     .filter(isShort)
-    .map((timeoutMs) => {
-      return warning(where, `timeout is ${timeoutMs / 1000} s and cuts longer generations`);
-    });
+    .map((timeoutMs) => warning(where, cutsShort("timeout", timeoutMs)));
 }

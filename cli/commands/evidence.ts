@@ -99,11 +99,35 @@ async function playedRows(size: Size, workers: number): Promise<RowsOf> {
   };
 }
 
-async function findKnees(size: Size, workers: number, folder: string): Promise<void> {
-  const rows = await (await playedRows(size, workers))(kneeStudy);
+/**
+ * Plays a study that is no part of the whole run, and writes its rows down.
+ * @returns what it has found, in Markdown
+ */
+async function playAside(
+  study: Study,
+  size: Size,
+  workers: number,
+  folder: string,
+): Promise<string> {
+  const rows = await (await playedRows(size, workers))(study);
+  writeRows(folder, study, rows);
+  return study.findings(size, writtenResults(rows)).markdown;
+}
+
+function writeRows(folder: string, study: Study, rows: readonly RunRow[]): void {
   mkdirSync(join(folder, "results"), { recursive: true });
-  writeOutput("out", figuresOf(folder, kneeStudy), packed(rows));
-  console.log(kneeStudy.findings(size, writtenResults(rows)).markdown);
+  writeOutput("out", figuresOf(folder, study), packed(rows));
+}
+
+/** Writes one section of the page, and prints it. */
+function writeSection(folder: string, name: string, title: string, text: string): void {
+  const path = join(folder, RESULTS);
+  writeOutput("out", path, withSection(pageAt(path), name, title, text));
+  console.log(text);
+}
+
+async function findKnees(size: Size, workers: number, folder: string): Promise<void> {
+  console.log(await playAside(kneeStudy, size, workers, folder));
 }
 
 /** Writes the section that has one cell on more seeds. */
@@ -111,12 +135,11 @@ async function repeatCell(name: string, workers: number, folder: string): Promis
   const names = CELLS.map((each) => each.name);
   const cell = CELLS[names.indexOf(oneOf("repeat", name, names))]!;
   const study = repeatStudy(cell, writtenResults(writtenRows(folder, routingStudy)));
-  const rows = await (await playedRows("default", workers))(study);
-  writeOutput("out", figuresOf(folder, study), packed(rows));
-  const { markdown } = study.findings("default", writtenResults(rows));
-  const path = join(folder, RESULTS);
-  writeOutput("out", path, withSection(pageAt(path), study.name, study.title, markdown));
-  console.log(markdown);
+  if (study.mostRuns("default") === 0) {
+    throw new Failure(`--repeat ${name}: the routing study's default run is not there as a whole`);
+  }
+  const text = await playAside(study, "default", workers, folder);
+  writeSection(folder, study.name, study.title, text);
 }
 
 /** Writes the section that holds a real Envoy against virtual time. */
@@ -129,10 +152,7 @@ async function compareDrivers(folder: string): Promise<void> {
   const played = await playTwice(agreementPlan(), virtual, envoy, say, signal).finally(() =>
     envoy.close(),
   );
-  const text = agreementText(played);
-  const path = join(folder, RESULTS);
-  writeOutput("out", path, withSection(pageAt(path), "drivers", "On a real Envoy", text));
-  console.log(text);
+  writeSection(folder, "drivers", "On a real Envoy", agreementText(played));
 }
 
 function pageAt(path: string): string {
@@ -158,7 +178,7 @@ async function write(
   let text = pageAt(path);
   for (const { study, rows, findings } of told) {
     text = withSection(text, study.name, study.title, findings.markdown);
-    if (keepRows) writeOutput("out", figuresOf(folders.text, study), packed(rows));
+    if (keepRows) writeRows(folders.text, study, rows);
   }
   writeOutput("out", path, text);
   const page = await renderEvidence({

@@ -17,7 +17,7 @@ import {
 } from "./regimes.ts";
 
 /** Almost all is found that any cache could: everything fits. */
-export function findsAll(hitRate: number, possible: number): boolean {
+function findsAll(hitRate: number, possible: number): boolean {
   return hitRate > 0.97 * possible;
 }
 
@@ -36,6 +36,8 @@ export interface ClosedArm {
 export interface ClosedRow extends ClosedCell {
   /** Tokens that the sessions' contexts take together, over those that the fleet holds. */
   asked: number;
+  /** Without admission almost all is found that can be: nothing is gained by waiting. */
+  fits: boolean;
   off: ClosedArm;
   learned: ClosedArm;
   /** The best of the fixed windows, or no admission where that is better; `window` is the share. */
@@ -119,7 +121,14 @@ export function closedRow(
   const offRuns = seeds.map((seed) => done.get(closedSpec(cell, "off", seed))!);
   return {
     ...cell,
-    ...{ asked: askedOf(cell, offRuns), off, learned, best, window },
+    ...{
+      asked: askedOf(cell, offRuns),
+      fits: findsAll(off.hit, off.possible),
+      off,
+      learned,
+      best,
+      window,
+    },
     limitedTps: limited.tps,
     aimdTps: aimd.tps,
     toBest: learned.tps / best.tps,
@@ -184,7 +193,6 @@ export interface ScenarioRow extends ClosedCell {
   name: string;
   /** See `ClosedRow`; without what changes meanwhile. */
   asked: number;
-  /** Without admission almost all is found that can be: nothing is gained by waiting. */
   fits: boolean;
   offTps: number;
   learnedTps: number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was asked of admission before it was built, held against the figures: met or missed, whatever the runs say.
 import { mean } from "simple-statistics";
-import { type ClosedRow, findsAll, type OpenRow, type ScenarioRow } from "./figures.ts";
+import type { ClosedRow, OpenRow, ScenarioRow } from "./figures.ts";
 
 export interface Target {
   asked: string;
@@ -26,7 +26,8 @@ const GAINS: readonly [factor: number, cells: readonly [sessions: number, millio
 ];
 const OPEN_CELL = { millions: 1, ratePerS: 0.09 };
 
-const times = (ratio: number): string => ratio.toFixed(2);
+/** A ratio as the text writes it. */
+export const times = (ratio: number): string => ratio.toFixed(2);
 
 /** Sessions and capacity of a cell in a few characters. */
 export function cellName({ sessions, millions }: { sessions: number; millions: number }): string {
@@ -77,9 +78,7 @@ function againstNone(rows: readonly ClosedRow[]): Target[] {
 
 function whereItFits(rows: readonly ClosedRow[], scenarios: readonly ScenarioRow[]): Target[] {
   const fitting = [
-    ...rows
-      .filter(({ off }) => findsAll(off.hit, off.possible))
-      .map((row) => ({ name: cellName(row), ratio: row.toOff })),
+    ...rows.filter((row) => row.fits).map((row) => ({ name: cellName(row), ratio: row.toOff })),
     ...scenarios
       .filter((row) => row.fits)
       .map((row) => ({ name: row.name, ratio: row.learnedTps / row.offTps })),

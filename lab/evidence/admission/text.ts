@@ -3,19 +3,11 @@
 import { mean } from "simple-statistics";
 import { markdownTable } from "../markdown.ts";
 import type { Panel, TextTable } from "../study.ts";
-import {
-  type ClosedArm,
-  type ClosedRow,
-  findsAll,
-  type OpenArm,
-  type OpenRow,
-  type ScenarioRow,
-} from "./figures.ts";
+import type { ClosedArm, ClosedRow, OpenArm, OpenRow, ScenarioRow } from "./figures.ts";
 import type { OpenCell } from "./regimes.ts";
-import { cellName, type Target, worst } from "./targets.ts";
+import { cellName, type Target, times, worst } from "./targets.ts";
 
 const thousands = (tps: number): string => (tps / 1000).toFixed(0);
-const times = (ratio: number): string => ratio.toFixed(2);
 const share = (part: number): string => part.toFixed(2);
 const percent = (part: number): string => `${Math.round(100 * part)} %`;
 const seconds = (value: number): string => value.toFixed(value < 10 ? 1 : 0);
@@ -151,8 +143,6 @@ export function panels(closed: readonly ClosedRow[], open: readonly OpenRow[]): 
   return found;
 }
 
-const fits = ({ off }: ClosedRow): boolean => findsAll(off.hit, off.possible);
-
 export function targetTable(targets: readonly Target[]): TextTable {
   return {
     title: "What was asked for, and what came of it",
@@ -164,7 +154,7 @@ export function targetTable(targets: readonly Target[]): TextTable {
 /** Sentences, each with its figure. */
 function closedVerdicts(rows: readonly ClosedRow[]): string[] {
   if (rows.length === 0) return [];
-  const past = rows.filter((row) => !fits(row));
+  const past = rows.filter((row) => !row.fits);
   const text = [
     `**Against the best fixed window** (or none, where that is better), learned is at ${times(mean(rows.map((row) => row.toBest)))} on average, AIMD at ${times(mean(rows.map((row) => row.aimdToBest)))}, at worst ${worst(rows, (row) => row.aimdToBest, cellName)}.`,
   ];
