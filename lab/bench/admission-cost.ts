@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What admission adds to a request: CPU time of real Envoys with the filter, admission on and off, in one run.
 import { buildFilter } from "../../cli/build.ts";
-import { type Arm, type Cell, measureCells } from "./cost-cell.ts";
+import { type Arm, type Cell, closeArm, measureCells, openArm } from "./cost-cell.ts";
 import { startGateway } from "./gateway.ts";
 import { SessionBodies } from "./session-bodies.ts";
 import { spreadOf } from "./statistics.ts";
-import { WireClient } from "./wire-client.ts";
 import { WireServer } from "./wire-server.ts";
 
 export interface AdmissionCost {
@@ -26,7 +25,7 @@ const ROUNDS = 40;
 const COPIES = 8;
 /** Small bodies: admission does not look at them, and they would drown it in noise. */
 const BODY_BYTES = 2_000;
-const SESSIONS = 4;
+const SESSIONS = 16;
 const STEPS = 10;
 
 const ARMS: Record<string, object> = {
@@ -47,7 +46,7 @@ export async function benchAdmission(options: AdmissionCostOptions = {}): Promis
     for (const [name, configuration] of Object.entries(ARMS)) {
       const { endpoints } = server;
       const envoy = await startGateway({ endpoints, wasm, copies, configuration });
-      arms.push({ name, envoy, client: await WireClient.open(envoy.url, server) });
+      arms.push(await openArm(name, envoy, server));
     }
     const bodies = new SessionBodies(BODY_BYTES, false);
     const cell: Cell = { arms, bodies, streaming: false, sessions: SESSIONS, steps: STEPS };
@@ -57,10 +56,7 @@ export async function benchAdmission(options: AdmissionCostOptions = {}): Promis
       Number(((on![of] - off![of]) / copies).toFixed(2));
     return { us_per_request: added("quartile"), spread_us: [added("lowest"), added("median")] };
   } finally {
-    for (const { client, envoy } of arms) {
-      client.close();
-      await envoy.stop();
-    }
+    for (const arm of arms) await closeArm(arm);
     server.stop();
   }
 }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// One cell of the comparison: the same sessions through several Envoys, in short batches, turn and turn about.
+// One cell of the comparison: the same sessions through several busy Envoys, in short batches, turn and turn about.
 import type { RunningEnvoy } from "../../envoy/launcher.ts";
 import { cpuTimeUs } from "./cpu-time.ts";
 import type { SessionBodies } from "./session-bodies.ts";
-import type { SendOptions, WireClient } from "./wire-client.ts";
+import { type SendOptions, WireClient } from "./wire-client.ts";
+import type { WireServer } from "./wire-server.ts";
 
-/** One Envoy and the connection to it. */
+/** One Envoy and the connections to it. */
 export interface Arm {
   name: string;
   envoy: RunningEnvoy;
-  client: WireClient;
+  clients: WireClient[];
 }
+
+/** Connections that keep a worker busy: one that sleeps between requests finds its code and data out of the caches. */
+const CONNECTIONS = 16;
 
 export interface Cell {
   arms: Arm[];
@@ -25,30 +29,58 @@ export interface Cell {
 
 /** Exchanges that each session of a cold cell brings along: more boundaries than are looked up. */
 const COLD_STEPS = 14;
-/** Rounds before the first that counts: V8 compiles what is hot once more. */
+/** Rounds before the first that counts: every Envoy opens its connections and fills its tables. */
 const WARM_ROUNDS = 3;
 
 let named = 0;
 
-/** Follow-ups of fresh sessions; the first request of each is sent before the clock starts. */
+/** Opens the connections of an Envoy that runs. */
+export async function openArm(name: string, envoy: RunningEnvoy, server: WireServer): Promise<Arm> {
+  const opened = Array.from({ length: CONNECTIONS }, () => WireClient.open(envoy.url, server));
+  return { name, envoy, clients: await Promise.all(opened) };
+}
+
+/** Ends what `openArm` opened, and the Envoy. */
+export async function closeArm(arm: Arm): Promise<void> {
+  for (const client of arm.clients) client.close();
+  await arm.envoy.stop();
+}
+
+interface Sent {
+  body: Buffer;
+  options: SendOptions;
+}
+
+/** What one session sends while the clock runs. */
+function requestsOf(session: string, cell: Cell): Sent[] {
+  const { bodies, streaming, steps, cold } = cell;
+  if (cold) {
+    const options = { streaming, headers: `x-agent-session: ${session}\r\n` };
+    return [{ body: bodies.body(session, COLD_STEPS), options }];
+  }
+  return Array.from({ length: steps }, (_, step) => ({
+    body: bodies.body(session, step + 1),
+    options: { streaming },
+  }));
+}
+
+/** Follow-ups of fresh sessions, one on each connection; the first request of each is sent before the clock starts. */
 async function runBatch(arm: Arm, cell: Cell): Promise<number> {
-  const { bodies, streaming } = cell;
-  const names = Array.from({ length: cell.sessions }, () => `session-${++named}`);
-  const queue: { body: Buffer; options: SendOptions }[] = [];
-  for (const name of names) {
-    if (cell.cold) {
-      const options = { streaming, headers: `x-agent-session: ${name}\r\n` };
-      queue.push({ body: bodies.body(name, COLD_STEPS), options });
-      continue;
-    }
-    await arm.client.send(bodies.body(name, 0), { streaming });
-    for (let step = 1; step <= cell.steps; step++) {
-      queue.push({ body: bodies.body(name, step), options: { streaming } });
-    }
+  const queues: Sent[][] = arm.clients.map(() => []);
+  for (let index = 0; index < cell.sessions; index++) {
+    const at = index % arm.clients.length;
+    const session = `session-${++named}`;
+    queues[at]?.push(...requestsOf(session, cell));
+    if (cell.cold) continue;
+    await arm.clients[at]?.send(cell.bodies.body(session, 0), { streaming: cell.streaming });
   }
   const before = cpuTimeUs(arm.envoy.pid);
-  for (const { body, options } of queue) await arm.client.send(body, options);
-  return (cpuTimeUs(arm.envoy.pid) - before) / queue.length;
+  await Promise.all(arm.clients.map((client, at) => sendAll(client, queues[at] ?? [])));
+  return (cpuTimeUs(arm.envoy.pid) - before) / queues.flat().length;
+}
+
+async function sendAll(client: WireClient, queue: Sent[]): Promise<void> {
+  for (const { body, options } of queue) await client.send(body, options);
 }
 
 /** CPU time of each request in microseconds, by arm and round. */

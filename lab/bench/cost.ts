@@ -2,12 +2,11 @@
 // What a request costs: CPU time of real Envoys without a filter, with ones that do little, and with smetric.
 import { buildFilter } from "../../cli/build.ts";
 import { type CallbackTimes, callbackTimes } from "./callback-times.ts";
-import { type Arm, type Cell, measureCells, type Times } from "./cost-cell.ts";
+import { type Arm, type Cell, closeArm, measureCells, openArm, type Times } from "./cost-cell.ts";
 import { buildYardstick, type YardstickFilter } from "./filters.ts";
 import { startGateway } from "./gateway.ts";
 import { SessionBodies } from "./session-bodies.ts";
 import { fitLine, type Point, type Spread, spreadOf } from "./statistics.ts";
-import { WireClient } from "./wire-client.ts";
 import { EVENTS, WireServer } from "./wire-server.ts";
 
 export type Proxy = "envoy" | "envoy-empty-wasm" | "envoy-copy-wasm" | "smetric";
@@ -71,6 +70,9 @@ const MIB = 1024 * 1024;
 /** A batch sends about as many bytes, so that large bodies take no longer than small ones. */
 const BATCH_BYTES = 6_000_000;
 const MAX_STEPS = 10;
+const MAX_SESSIONS = 16;
+/** Each streamed answer is dozens of callbacks. */
+const STREAMED_SESSIONS = 2;
 const SMALL_BYTES = 2_000;
 
 const PROXIES: Proxy[] = ["envoy", "envoy-empty-wasm", "envoy-copy-wasm", "smetric"];
@@ -95,13 +97,10 @@ async function openLab(options: CostOptions): Promise<Lab> {
   const open = async (name: string, module: string | undefined, count: number): Promise<void> => {
     const chosen = module === undefined ? {} : { wasm: module, copies: count };
     const envoy = await startGateway({ endpoints: server.endpoints, ...chosen });
-    arms.push({ name, envoy, client: await WireClient.open(envoy.url, server) });
+    arms.push(await openArm(name, envoy, server));
   };
   const stop = async (): Promise<void> => {
-    for (const arm of arms) {
-      arm.client.close();
-      await arm.envoy.stop();
-    }
+    for (const arm of arms) await closeArm(arm);
     server.stop();
   };
   try {
@@ -126,11 +125,17 @@ async function openLab(options: CostOptions): Promise<Lab> {
 }
 
 function cellOf(arms: Arm[], bytes: number, streaming: boolean): Cell {
-  const requests = Math.max(2, Math.min(4 * MAX_STEPS, Math.floor(BATCH_BYTES / bytes)));
+  const requests = Math.max(2, Math.min(MAX_SESSIONS * MAX_STEPS, Math.floor(BATCH_BYTES / bytes)));
   const steps = Math.min(MAX_STEPS, requests);
   const sessions = Math.max(1, Math.floor(requests / steps));
-  const most = streaming ? 1 : sessions; // Each streamed answer is dozens of callbacks.
-  return { arms, bodies: new SessionBodies(bytes, streaming), streaming, sessions: most, steps };
+  const most = streaming ? STREAMED_SESSIONS : MAX_SESSIONS;
+  return {
+    arms,
+    bodies: new SessionBodies(bytes, streaming),
+    streaming,
+    sessions: Math.min(most, sessions),
+    steps,
+  };
 }
 
 function round(value: number, digits = 1): number {
