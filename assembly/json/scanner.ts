@@ -13,6 +13,7 @@ import {
   LOWER_T,
   MINUS,
   OPEN_BRACE,
+  OPEN_BRACKET,
   QUOTE,
   SPACE,
 } from "./bytes";
@@ -71,6 +72,10 @@ export class Scanner<S extends Sink> {
   /** Document offset of the first byte not consumed, and the address at which offset 0 would lie. */
   private position: i32 = 0;
   private origin: usize = 0;
+  /** The array of this window that the sink was asked for and did not know, and the depth around it. */
+  private askedFrom: usize = 0;
+  private askedDepth: i32 = 0;
+  private knownBytes: i32 = 0;
 
   constructor(private readonly sink: S) {
     const token = new Token();
@@ -84,7 +89,7 @@ export class Scanner<S extends Sink> {
     this.inObject = false;
     this.expect = Expect.Document;
     this.progress = Progress.NeedMore;
-    this.token.wantText = this.token.wantPieces = false;
+    this.token.clearWants();
   }
 
   /**
@@ -97,6 +102,7 @@ export class Scanner<S extends Sink> {
     const first = start - <usize>this.tailBytes;
     memory.copy(first, changetype<usize>(this.tail), this.tailBytes);
     this.origin = first - <usize>this.position;
+    this.askedFrom = 0;
     const stop = this.scan(first, end);
     this.position = <i32>(stop - this.origin);
     const left = end - stop;
@@ -140,9 +146,10 @@ export class Scanner<S extends Sink> {
         if (!mayEnd || inObject != (byte == CLOSE_BRACE)) return this.refuse(p);
         p++;
         token.offset = <i32>(p - origin);
-        token.wantText = token.wantPieces = false;
+        token.clearWants();
         inObject = this.leave();
         sink.end(byte == CLOSE_BRACE ? Container.Object : Container.Array, token);
+        if (this.askedFrom != 0 && this.depth == this.askedDepth) this.endAsked(p);
       } else if (expect == Expect.Key || expect == Expect.KeyOrEnd) {
         if (byte != QUOTE) return this.refuse(p);
         let next = readWord(p + 1, end, token);
@@ -173,20 +180,23 @@ export class Scanner<S extends Sink> {
           }
           p = next;
           token.offset = <i32>(p - origin);
-          token.wantText = token.wantPieces = false;
+          token.clearWants();
           sink.text(token);
+        } else if (token.wantKnown && byte == OPEN_BRACKET && this.passKnown(p, end)) {
+          p += <usize>this.knownBytes;
+          token.clearWants();
         } else if (isOpen(byte)) {
           inObject = byte == OPEN_BRACE;
           if (!this.enter(inObject)) return this.refuse(p);
           p++;
           token.offset = <i32>(p - origin);
-          token.wantText = token.wantPieces = false;
+          token.clearWants();
           sink.begin(inObject ? Container.Object : Container.Array, token);
           expect = inObject ? Expect.KeyOrEnd : Expect.ValueOrEnd;
           continue;
         } else {
           this.expect = expect;
-          token.wantText = token.wantPieces = false;
+          token.clearWants();
           const next = this.scalar(p, end, byte);
           if (next == p) return this.stop(p, expect, inObject);
           p = next;
@@ -256,6 +266,20 @@ export class Scanner<S extends Sink> {
     return ((unchecked(this.kinds[level >> 6]) >> (level & 63)) & 1) != 0;
   }
 
+  /** Whether the sink knows the array at `p` by its bytes. If not, it is told them at their end. */
+  private passKnown(p: usize, end: usize): bool {
+    this.knownBytes = this.sink.findKnown(p, end);
+    const isKnown = this.knownBytes != 0;
+    this.askedFrom = isKnown ? 0 : p;
+    this.askedDepth = this.depth;
+    return isKnown;
+  }
+
+  private endAsked(end: usize): void {
+    this.sink.learnKnown(this.askedFrom, <i32>(end - this.askedFrom));
+    this.askedFrom = 0;
+  }
+
   /** A number or a word; returns `p` itself when its end is not in sight or it is refused. */
   private scalar(p: usize, end: usize, byte: i32): usize {
     if (isDigit(byte) || byte == MINUS) return this.number(p, end, byte);
@@ -302,7 +326,7 @@ export class Scanner<S extends Sink> {
       this.sink.key(token);
       return next;
     }
-    token.wantText = token.wantPieces = false;
+    token.clearWants();
     this.sink.text(token);
     this.expect = this.depth > 0 ? Expect.CommaOrEnd : Expect.Nothing;
     if (this.depth == 0) this.progress = Progress.Done;

@@ -17,8 +17,7 @@ export enum Literal {
 
 /**
  * The token at hand. One object per scanner, refilled for every token: copy what must outlive the call.
- * A sink may set the two `want` flags while it takes a key or the begin of an array; they hold for the next
- * text only.
+ * A sink may set the `want` flags while it takes a key or the begin of an array; they hold for the next value only.
  */
 export class Token {
   /** Hash of a key, text, number or literal by its meaning: `hashName("role")` equals the key `"r\u006fle"`. */
@@ -50,6 +49,14 @@ export class Token {
   wantText: bool = false;
   /** Report the next text in pieces of PIECE_BYTES as well. */
   wantPieces: bool = false;
+  /** Ask whether the next value, if it is an array, is known (`Sink.findKnown`). */
+  wantKnown: bool = false;
+
+  // @ts-ignore: decorator
+  @inline
+  clearWants(): void {
+    this.wantText = this.wantPieces = this.wantKnown = false;
+  }
 }
 
 /** Most bytes of a text that a token keeps. */
@@ -69,4 +76,12 @@ export abstract class Sink {
 
   /** A wanted text has come to another piece: `hash` and `bytes` are those of the text so far. */
   piece(_token: Token): void {}
+
+  /** Bytes of the array at `p` where the sink has seen the same before `end`, and so needs no token of it; or 0. */
+  findKnown(_p: usize, _end: usize): i32 {
+    return 0;
+  }
+
+  /** The array that was asked for has ended, and lies at `p` as a whole. */
+  learnKnown(_p: usize, _size: i32): void {}
 }

@@ -6,6 +6,7 @@ import { Container, Literal, Token } from "../json/sink";
 import { startsNonce } from "./billing-nonce";
 import { BodyState } from "./body-state";
 import { Frame, PARTS } from "./frame";
+import { KnownTools } from "./known-tools";
 import { addLeadingPart, addLeadingPiece, mayLead } from "./leading-text";
 import { Mark, Place } from "./place";
 import { containerPlace, isHashedWhole } from "./place-rules";
@@ -28,6 +29,9 @@ const KEY_CONTENT = hashName("content");
 const KEY_TEXT = hashName("text");
 const ROLE_USER = hashName("user");
 const SERVER = hashName("server");
+
+/** Of all readers. */
+const KNOWN_TOOLS = new KnownTools();
 
 
 @final
@@ -104,6 +108,7 @@ export class BodySink extends BodyState {
   private expectValue(frame: Frame, row: i32, token: Token): void {
     if (row & FIELD) {
       this.beginField(frame, frame.child, token);
+      token.wantKnown = frame.child == Place.Tools;
       row = textTraits(frame.child);
     }
     const child = frame.child;
@@ -270,6 +275,16 @@ export class BodySink extends BodyState {
     if (frame.child == Place.Prompt) this.prompt.addPiece(token);
     else if (frame.place == Place.Top || this.isSystemPart) this.head.system.addPiece(token);
     else addLeadingPiece(this.head.leading, this.conversation, this.frames, token);
+  }
+
+  findKnown(p: usize, end: usize): i32 {
+    const size = KNOWN_TOOLS.find(p, end);
+    if (size != 0) this.head.tools.copyFrom(KNOWN_TOOLS.found);
+    return size;
+  }
+
+  learnKnown(p: usize, size: i32): void {
+    KNOWN_TOOLS.learn(p, size, this.head.tools);
   }
 
   /** The part at hand belongs to the system text. */

@@ -29,6 +29,19 @@ export class HeadSection {
     this.pieces = this.complete = 0;
   }
 
+  /** Takes over what another section came to. */
+  copyFrom(other: HeadSection): void {
+    const pieces = other.pieces;
+    this.hash = other.hash;
+    this.tally.copyFrom(other.tally);
+    this.pieces = this.complete = pieces;
+    for (let i = 0; i < pieces; i++) {
+      unchecked((this.hashes[i] = other.hashes[i]));
+      unchecked((this.bytes[i] = other.bytes[i]));
+      unchecked((this.tokens[i] = other.tokens[i]));
+    }
+  }
+
   get isEmpty(): bool {
     return this.hash == this.seed;
   }
