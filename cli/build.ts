@@ -111,7 +111,7 @@ async function buildPart({ what, entry, output }: Part): Promise<string> {
   const config = JSON.parse(readFileSync(fromRoot("asconfig.json"), "utf8")) as CompilerConfig;
   const { optimizeLevel, shrinkLevel } = config.targets.release;
   const args = [entry, "--config", "none"];
-  args.push("--runtime", config.options.runtime, "--converge", "--noAssert");
+  args.push("--runtime", config.options.runtime, "--converge", "--noAssert", "--use", "abort=");
   args.push("--optimizeLevel", `${optimizeLevel}`, "--shrinkLevel", `${shrinkLevel}`);
   for (const feature of config.options.enable) args.push("--enable", feature);
   await compile(what, output, digest, args);
