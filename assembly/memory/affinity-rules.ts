@@ -60,6 +60,14 @@ export function keyOf(request: Request, boundary: Boundary): u64 {
   return fold(boundary.chain, request.model);
 }
 
+/**
+ * Chooses the bucket of all boundaries of a conversation: the key of its first one, which is that of run 1 however
+ * long the conversation is. Only for requests with a boundary.
+ */
+export function rootOf(request: Request): u64 {
+  return keyOf(request, request.boundaries[0]);
+}
+
 export function headOf(request: Request): u32 {
   return tagOf(request.head);
 }

@@ -3,28 +3,22 @@
 import { Boundary, Reading, Request } from "../request/request";
 import { AffinityEntry, ENTRY_BYTES } from "./affinity-entry";
 import {
-  endsAt,
   Found,
   headOf,
   heldTokens,
   isConversation,
   isFull,
-  isLandmark,
   isOwn,
   isShared,
   isStorable,
   isWhole,
-  keyLeaving,
   keyOf,
-  matchedIndex,
   preferredRef,
   refOf,
-  serveAgain,
-  setRef,
+  rootOf,
   tellPrefix,
-  turnAt,
 } from "./affinity-rules";
-import { BucketSizes } from "./bucket-table";
+import { AffinityWriter } from "./affinity-writer";
 import { EntryTable } from "./entry-table";
 import { Fleet } from "./fleet";
 import { HeadTable } from "./head-table";
@@ -33,24 +27,18 @@ import { NO_SLOT } from "./roster";
 import { SessionTable } from "./session-table";
 import { SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 
-const FORMAT: u16 = 0x0201;
-const LIVE_ROWS: i32 = 48;
-const PROBATION_ROWS: i32 = 12;
-/** Boundaries that a session of 36 turns (the median) keeps: six landmarks and the last four. */
-const ROWS_PER_SESSION: i32 = 10;
-/** Mean live rows of a bucket at the configured number of sessions: three deviations from full. */
-const MEAN_ROWS: i32 = 32;
-const SIZES = new BucketSizes(ENTRY_BYTES, LIVE_ROWS, PROBATION_ROWS, MEAN_ROWS);
-
 /**
- * Bounds of one request: with what the fleet reads and writes for it (4 and 5), a long conversation that is new here
- * takes 17 reads and 8 writes. Look-ups: 8 boundaries and the session. Learning then stores 3 boundaries, of which
- * the session's row, a head that changed and a head that is new take one each, though not the last two.
+ * Bounds of one request: a look-up reads one bucket and, where that does not know, the session's row; an answer reads
+ * and writes one bucket, at times also the session's row and a head. With what the fleet reads and writes (5 and 5)
+ * that makes 10 reads and 8 writes. Where so many begin alike that rows spilled, SPILLED_READS and two of both more.
  */
-const FIND_READS: i32 = 8;
-const STORED_WARM: i32 = 4;
-const STORED_COLD: i32 = 3;
-const LEAST_STORED: i32 = 2;
+
+/** The deepest boundaries that are looked for: an opening alone says little of a long conversation. */
+const LOOKED_AT: i32 = 8;
+/** Buckets that a look-up reads for rows that spilled from the first. */
+const SPILLED_READS: i32 = 6;
+/** A new conversation with more boundaries has much to store; its head waits for the next request. */
+const HEAD_WAITS_ABOVE: i32 = 2;
 
 /** Disproved calls in a row after which a session's prefixes count for nothing. */
 const DOUBTS: u8 = 2;
@@ -59,13 +47,19 @@ export class Affinity {
   /** False where the endpoints only prefill: what the model answers is decoded, and cached, somewhere else. */
   keepsAnswers: bool = true;
   private table: EntryTable;
+  private writer: AffinityWriter;
   private sessions: SessionTable;
   private heads: HeadTable;
   private found: StaticArray<Found> = [new Found(), new Found()];
+  /** The entry that a look-up matched: the next read of the store ends the life of its row. */
+  private row: StaticArray<u8> = new StaticArray<u8>(ENTRY_BYTES);
+  private rowIsLive: bool = false;
 
   /** @param sessions live sessions to remember, see `capacityBytes` */
   constructor(store: SharedStore, sessions: i32) {
-    this.table = new EntryTable(store, "a.", FORMAT, SIZES, sessions * ROWS_PER_SESSION);
+    const table = new EntryTable(store, sessions);
+    this.table = table;
+    this.writer = new AffinityWriter(table);
     this.sessions = new SessionTable(store, sessions);
     this.heads = new HeadTable(store, sessions);
   }
@@ -75,7 +69,7 @@ export class Affinity {
    * rows of a live session take 0.7 KB.
    */
   static capacityBytes(sessions: i32): u64 {
-    const chains = SIZES.capacityBytes(sessions * ROWS_PER_SESSION);
+    const chains = EntryTable.capacityBytes(sessions);
     return chains + SessionTable.capacityBytes(sessions) + HeadTable.capacityBytes(sessions);
   }
 
@@ -89,14 +83,13 @@ export class Affinity {
       if (request.historyHeld) this.continueSession(request, fleet, homes, nowMs);
       return;
     }
-    const last = request.boundaryCount - 1;
-    const shallowest = max(0, last - FIND_READS + 1);
-    for (let i = last; i >= shallowest; i--) {
-      if (!this.findAt(request, i, fleet, homes, nowMs)) continue;
-      if (homes.shared && !homes.own) this.preferSession(request, fleet, homes, nowMs);
+    const at = this.look(request, homes, nowMs);
+    if (at < 0) {
+      this.continueSession(request, fleet, homes, nowMs);
       return;
     }
-    this.continueSession(request, fleet, homes, nowMs);
+    this.tell(request, at, fleet, homes, nowMs);
+    if (homes.shared && !homes.own) this.preferSession(request, fleet, homes, nowMs);
   }
 
   /**
@@ -110,19 +103,9 @@ export class Affinity {
       return;
     }
     if (!isStorable(request)) return;
-    homes.endKey = keyOf(request, request.boundaries[request.boundaryCount - 1]);
-    homes.endHead = headOf(request);
-    const isNew = homes.matchedRuns == NO_MATCH;
-    let spent = homes.headDiffers || (isNew && request.session != 0) ? 1 : 0;
-    // A long conversation that is new here takes what there is to spend: its head waits for the next request.
-    const waits = isNew && request.boundaryCount > LEAST_STORED;
-    if (!waits && this.heads.learn(request, nowMs)) spent++;
-    const stored = this.storeNew(request, fleet, homes, spent, slot, nowMs);
-    const promotes = homes.matchedProbation && homes.verifiedTurn > 1 && !homes.matchedEnd;
-    if (promotes || homes.shared || homes.matchedEnd) {
-      this.revisit(request, fleet, homes, promotes, slot, nowMs);
-    }
-    if (stored == 1 && homes.dropKey != 0) this.drop(homes.dropKey, homes.matchedHead);
+    const waits = homes.matchedRuns == NO_MATCH && request.boundaryCount > HEAD_WAITS_ABOVE;
+    if (!waits) this.heads.learn(request, nowMs);
+    this.writer.learn(request, fleet, homes, slot, nowMs);
     this.learnSession(request, fleet, homes, slot, nowMs);
   }
 
@@ -135,7 +118,7 @@ export class Affinity {
   judge(homes: Homes, found: bool): void {
     if (homes.endKey == 0 || (found && homes.doubts == 0)) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.table.editFor(homes.endKey);
+      this.table.editFor(homes.endPlace);
       const index = this.table.locate(homes.endKey, homes.endHead);
       if (index < 0) return;
       const entry = this.table.entryAt(index);
@@ -150,25 +133,63 @@ export class Affinity {
     this.sessions.free(session);
   }
 
-  private findAt(request: Request, at: i32, fleet: Fleet, homes: Homes, nowMs: u64): bool {
-    const boundary = request.boundaries[at];
+  /** Index of the deepest boundary that is known, or -1; its entry lies in `row` then. */
+  private look(request: Request, homes: Homes, nowMs: u64): i32 {
+    const last = request.boundaryCount - 1;
+    const shallowest = max(0, last - LOOKED_AT + 1);
+    const root = rootOf(request);
+    this.table.openFor(root);
+    homes.matchedPlace = root;
+    let at = last;
+    while (at >= shallowest && !this.take(request, at)) at--;
+    if (at < shallowest) at = -1;
+    if (this.table.hasSpilled(nowMs)) return this.lookApart(request, at, root, homes);
+    return at;
+  }
+
+  /** The same where deeper ones may lie in the buckets of their own keys. */
+  private lookApart(request: Request, known: i32, root: u64, homes: Homes): i32 {
+    const last = request.boundaryCount - 1;
+    const shallowest = max(known, last - SPILLED_READS);
+    for (let at = last; at > shallowest; at--) {
+      const key = keyOf(request, request.boundaries[at]);
+      if (key == root) break;
+      const place = this.table.placeApart(key, root);
+      this.table.openFor(place);
+      if (!this.take(request, at)) continue;
+      homes.matchedPlace = place;
+      return at;
+    }
+    return known;
+  }
+
+  /** Copies the entry of a boundary out of the open bucket; false where there is none. */
+  private take(request: Request, at: i32): bool {
+    const key = keyOf(request, request.boundaries[at]);
     const head = headOf(request);
-    const key = keyOf(request, boundary);
-    const isEnd = at == request.boundaryCount - 1 && request.reading == Reading.Conversation;
-    this.table.openFor(key);
-    let index = this.table.locate(key, head);
     // The same opening under another head is another application's, not a retry.
-    if (index < 0 && !isEnd) index = this.table.locateAnyHead(key);
+    const index = isEndOf(request, at)
+      ? this.table.locate(key, head)
+      : this.table.locateNearest(key, head);
     if (index < 0) return false;
-    const entry = this.table.entryAt(index);
+    this.rowIsLive = this.table.isLive(index);
+    memory.copy(changetype<usize>(this.row), this.table.row(index), <usize>ENTRY_BYTES);
+    return true;
+  }
+
+  /** Fills in what the entry in `row` says of a boundary. */
+  private tell(request: Request, at: i32, fleet: Fleet, homes: Homes, nowMs: u64): void {
+    const boundary = request.boundaries[at];
+    const isEnd = isEndOf(request, at);
+    const entry = changetype<AffinityEntry>(changetype<usize>(this.row));
     homes.matchedRuns = boundary.runs;
-    homes.matchedKey = key;
+    homes.matchedKey = entry.key;
     homes.matchedHead = entry.head;
     homes.matchedTurn = <i32>entry.turn;
     homes.matchedServed = entry.serves > 0;
-    homes.matchedProbation = !this.table.isLive(index);
+    homes.matchedProbation = !this.rowIsLive;
     homes.matchedEnd = isEnd;
-    homes.headDiffers = entry.head != head;
+    homes.headDiffers = entry.head != headOf(request);
     homes.movedMs = <u64>entry.movedS * 1_000;
     homes.dropKey = entry.dropKey;
     homes.doubts = entry.doubts;
@@ -177,7 +198,6 @@ export class Affinity {
     tellPrefix(request, boundary, homes);
     this.listHomes(entry, request, boundary, fleet, homes, nowMs);
     if (homes.headDiffers) this.heads.tellCommon(request, homes);
-    return true;
   }
 
   /** Endpoints of an entry: the session's own first, then the latest; full ones of a shared entry stay out. */
@@ -231,107 +251,13 @@ export class Affinity {
   }
 
   /**
-   * Stores what the look-up did not find: the end, the boundary before it, then landmarks, then the rest.
-   * @param spent boundaries that are not stored because the head or the session took their look-ups
-   */
-  private storeNew(
-    request: Request,
-    fleet: Fleet,
-    homes: Homes,
-    spent: i32,
-    slot: i32,
-    nowMs: u64,
-  ): i32 {
-    const last = request.boundaryCount - 1;
-    const matched = matchedIndex(request, homes);
-    if (matched == last) return 0;
-    const most = max(LEAST_STORED, (matched < 0 ? STORED_COLD : STORED_WARM) - spent);
-    let stored = 1;
-    this.store(request, last, fleet, homes, slot, nowMs);
-    if (last - 1 > matched) {
-      this.store(request, last - 1, fleet, homes, slot, nowMs);
-      stored++;
-    }
-    for (let i = last - 2; i > matched && stored < most; i--) {
-      if (!isLandmark(request.boundaries[i].runs)) continue;
-      this.store(request, i, fleet, homes, slot, nowMs);
-      stored++;
-    }
-    for (let i = last - 2; i > matched && stored < most; i--) {
-      if (isLandmark(request.boundaries[i].runs)) continue;
-      this.store(request, i, fleet, homes, slot, nowMs);
-      stored++;
-    }
-    return stored;
-  }
-
-  private store(
-    request: Request,
-    at: i32,
-    fleet: Fleet,
-    homes: Homes,
-    slot: i32,
-    nowMs: u64,
-  ): void {
-    const boundary = request.boundaries[at];
-    const isEnd = endsAt(request, at);
-    const key = keyOf(request, boundary);
-    const head = headOf(request);
-    // Where a session's ends do not come back (a reminder that moves), they stay on probation.
-    const live = homes.matchedTurn > 0 && (homes.matchedServed || !isEnd);
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.table.editFor(key);
-      const index = this.table.locate(key, head);
-      if (index >= 0) {
-        // Another stream stored it since the look-up: a twin.
-        serveAgain(this.table.entryAt(index), isEnd, request, fleet, slot, nowMs);
-      } else {
-        const entry = changetype<AffinityEntry>(this.table.insert(live));
-        entry.key = key;
-        entry.head = head;
-        entry.turn = <u16>turnAt(request, boundary, isEnd, homes);
-        entry.dropKey = keyLeaving(request, boundary);
-        entry.doubts = homes.doubts;
-        entry.serves = isEnd ? 1 : 0;
-        entry.ends0 = entry.serves;
-        setRef(entry.ref(0), request, fleet, slot, nowMs);
-        this.carryHomes(entry, homes, fleet, slot, nowMs);
-      }
-      if (this.table.commit() != Write.Conflict) return;
-    }
-  }
-
-  /** The endpoint that the session leaves still holds the prefix up to here. */
-  private carryHomes(
-    entry: AffinityEntry,
-    homes: Homes,
-    fleet: Fleet,
-    slot: i32,
-    nowMs: u64,
-  ): void {
-    entry.movedS = <u32>(homes.movedMs / 1_000);
-    if (homes.count == 0 || homes.shared || homes.matchedEnd) return;
-    if (homes.slots[0] != slot) entry.movedS = <u32>(nowMs / 1_000);
-    if (homes.headDiffers) return;
-    for (let i = 0; i < homes.count; i++) {
-      if (homes.slots[i] == slot) continue;
-      const ref = entry.ref(1);
-      ref.slot = <u16>homes.slots[i];
-      ref.generation = fleet.generationOf(homes.slots[i]);
-      ref.tokens = homes.prefixTokens[i];
-      ref.servedS = <u32>(homes.servedMs[i] / 1_000);
-      return;
-    }
-  }
-
-  /**
    * Counts a request that is about to be sent to one of the homes of a shared boundary. Without it all twins that
    * are in flight at once would find room at the same endpoint.
    */
   reserve(homes: Homes, fleet: Fleet, slot: i32): void {
     if (!homes.shared || homes.own || homes.matchedEnd) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.table.editFor(homes.matchedKey);
+      this.table.editFor(homes.matchedPlace);
       const index = this.table.locate(homes.matchedKey, homes.matchedHead);
       if (index < 0) return;
       const entry = this.table.entryAt(index);
@@ -344,40 +270,6 @@ export class Affinity {
     }
   }
 
-  /** Updates the entry that the look-up matched. */
-  private revisit(
-    request: Request,
-    fleet: Fleet,
-    homes: Homes,
-    promotes: bool,
-    slot: i32,
-    nowMs: u64,
-  ): void {
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.table.editFor(homes.matchedKey);
-      let index = this.table.locate(homes.matchedKey, homes.matchedHead);
-      if (index < 0) return;
-      if (promotes && !this.table.isLive(index)) index = this.table.promote(index);
-      // What was counted when it was sent is not counted again.
-      if (homes.matchedEnd || (homes.shared && homes.reserved != slot)) {
-        serveAgain(this.table.entryAt(index), homes.matchedEnd, request, fleet, slot, nowMs);
-      }
-      if (this.table.commit() != Write.Conflict) return;
-    }
-  }
-
-  /** Removes a boundary that its session has left behind, unless others continue from it. */
-  private drop(key: u64, head: u32): void {
-    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.table.editFor(key);
-      let index = this.table.locate(key, head);
-      if (index < 0) index = this.table.locateAnyHead(key); // A clock in the system text: each turn has its own.
-      if (index < 0 || this.table.entryAt(index).serves > 1) return;
-      this.table.remove(index);
-      if (this.table.commit() != Write.Conflict) return;
-    }
-  }
-
   /** While a session stays where it is, its row is written on turns 1, 2, 4, 8, ... only. */
   private learnSession(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): void {
     if (request.identity.isSide) return;
@@ -386,4 +278,9 @@ export class Affinity {
     const continues = homes.matchedRuns != NO_MATCH && !homes.matchedEnd;
     this.sessions.learn(request, fleet, slot, continues, nowMs);
   }
+}
+
+/** The request ends there for all that is known: more of it may still come where it is not read to its end. */
+function isEndOf(request: Request, at: i32): bool {
+  return at == request.boundaryCount - 1 && request.reading == Reading.Conversation;
 }

@@ -64,15 +64,26 @@ export class BucketTable extends PackedValue {
     return index < <i32>this.mark;
   }
 
+  /** Whether two hashes choose the same bucket. */
+  isSameBucket(hash: u64, other: u64): bool {
+    return hash == other || this.bucketOf(hash) == this.bucketOf(other);
+  }
+
+  /** The next `insert` into that segment makes the oldest there go. */
+  isFull(live: bool): bool {
+    const mark = <i32>this.mark;
+    return live ? mark >= this.liveCapacity : this.count - mark >= this.probationCapacity;
+  }
+
   /** Adds a zeroed row as the newest of its segment and returns its address; the oldest there makes room. */
   insert(live: bool): usize {
     if (live) {
-      if (<i32>this.mark >= this.liveCapacity) this.remove(0);
+      if (this.isFull(true)) this.remove(0);
       const row = this.insertRow(<i32>this.mark);
       this.mark++;
       return row;
     }
-    if (this.count - <i32>this.mark >= this.probationCapacity) this.remove(<i32>this.mark);
+    if (this.isFull(false)) this.remove(<i32>this.mark);
     return this.insertRow(this.count);
   }
 

@@ -41,6 +41,8 @@ export class Homes {
   matchedRuns: i32 = NO_MATCH;
   matchedKey: u64 = 0;
   matchedHead: u32 = 0;
+  /** Hash that chooses the bucket where the entry was found. */
+  matchedPlace: u64 = 0;
   /** Verified turn of the request that ended at the boundary; 0 where no served request is known to have. */
   matchedTurn: i32 = 0;
   /** The entry is on probation: a follow-up makes it live. */
@@ -58,6 +60,8 @@ export class Homes {
   /** The end of the request as it was stored; 0 = it was not. */
   endKey: u64 = 0;
   endHead: u32 = 0;
+  /** Hash that chooses its bucket. */
+  endPlace: u64 = 0;
   /** Slot at which this request was counted among those that share the boundary, before it was served. */
   reserved: i32 = NO_RESERVATION;
   /** Boundary that this session does not keep any longer. */
@@ -73,6 +77,7 @@ export class Homes {
     this.bySession = false;
     this.matchedRuns = NO_MATCH;
     this.matchedKey = 0;
+    this.matchedPlace = 0;
     this.matchedHead = 0;
     this.matchedTurn = 0;
     this.matchedProbation = false;
@@ -85,6 +90,7 @@ export class Homes {
     this.doubts = 0;
     this.endKey = 0;
     this.endHead = 0;
+    this.endPlace = 0;
     this.dropKey = 0;
   }
 

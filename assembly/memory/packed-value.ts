@@ -16,8 +16,8 @@ class Header {
   format: u16;
   rowBytes: u16;
   count: u16;
-  reserved: u16;
-  /** Free for the kind of table. */
+  /** Both free for the kind of table. */
+  note: u16;
   mark: u32;
 }
 
@@ -25,8 +25,9 @@ class Header {
 export class PackedValue {
   /** Rows of the open value. */
   count: i32 = 0;
-  /** A number kept in the header for the kind of table. */
+  /** Two numbers kept in the header for the kind of table. */
   mark: u32 = 0;
+  note: u16 = 0;
   /** The last read found a value that this kind of table wrote. */
   isOurs: bool = false;
   /** It found something else: an older or foreign writer's. */
@@ -126,7 +127,7 @@ export class PackedValue {
     header.format = this.format;
     header.rowBytes = <u16>this.rowBytes;
     header.count = <u16>this.count;
-    header.reserved = 0;
+    header.note = this.note;
     header.mark = this.mark;
     const size = HEADER_BYTES + this.count * this.rowBytes;
     const outcome = this.store.write(this.keyAddress, this.key.length, start, size, this.version);
@@ -146,6 +147,7 @@ export class PackedValue {
     this.version = store.version;
     this.count = 0;
     this.mark = 0;
+    this.note = 0;
     this.isOurs = false;
     this.isForeign = found;
     if (!found || store.size < HEADER_BYTES) return;
@@ -162,6 +164,7 @@ export class PackedValue {
     this.isForeign = false;
     this.count = count;
     this.mark = header.mark;
+    this.note = header.note;
   }
 
   private writeIndex(index: u32): void {

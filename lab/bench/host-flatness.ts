@@ -20,8 +20,8 @@ const WARM_SESSIONS = 300;
 /** Steps of one session: the median of agent sessions. */
 const STEPS = 36;
 const VALUE_PREFIX = "smetric.a.";
-/** Rows of a session in the affinity table, and the mean rows of one of its values. */
-const SESSIONS_PER_VALUE = 3.2;
+/** Sessions whose rows share one value of the affinity table. */
+const SESSIONS_PER_VALUE = 4;
 
 const ANSWER = {
   headers: [["content-type", "application/json"]] as [string, string][],

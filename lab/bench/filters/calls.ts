@@ -41,12 +41,11 @@ const RESPONSE_BODY: u32 = 1;
 const RESPONSE_HEADERS: u32 = 2;
 const STOP_ITERATION: u32 = 1;
 
-/** About the size of one session's boundaries in a bucket. */
+/** About the size of a bucket that holds one session's boundaries. */
 const VALUE_BYTES: u32 = 600;
 
 const VALUE = String.UTF8.encode("MTI3LjAuMC4xOjE=");
-const KNOWN_KEY = String.UTF8.encode("bench.calls.known");
-const NEW_KEY = String.UTF8.encode("bench.calls.new");
+const BUCKET_KEY = String.UTF8.encode("bench.calls.bucket");
 /** Names as long as those that smetric writes. */
 export const NAMES: StaticArray<ArrayBuffer> = [
   String.UTF8.encode("x-smetric-turn"),
@@ -80,17 +79,16 @@ export function proxy_on_request_body(_context: u32, size: u32, _ended: u32): u3
   if (size == 0) return CONTINUE;
   getBufferBytes(REQUEST, 0, min(size, CAPACITY), outAddress, outSize);
   getTime(outVersion);
-  read(NEW_KEY);
-  read(KNOWN_KEY);
+  read(BUCKET_KEY);
   writeHeaders();
   return CONTINUE;
 }
 
 export function proxy_on_response_headers(_context: u32, _count: u32, _ended: u32): u32 {
   getPairs(RESPONSE_HEADERS, outAddress, outSize);
-  read(NEW_KEY);
-  const key = changetype<usize>(KNOWN_KEY);
-  setShared(key, <u32>KNOWN_KEY.byteLength, LANDING, VALUE_BYTES, 0);
+  read(BUCKET_KEY);
+  const key = changetype<usize>(BUCKET_KEY);
+  setShared(key, <u32>BUCKET_KEY.byteLength, LANDING, VALUE_BYTES, 0);
   return CONTINUE;
 }
 

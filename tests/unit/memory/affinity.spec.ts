@@ -39,8 +39,8 @@ describe("affinity", () => {
       expect(worker.homes.verifiedTurn).toBe(turn);
       // All but what the client said last.
       expect(worker.homes.prefixTokens[0]).toBe(worker.request.promptTokens - 100);
-      expect(worker.store.reads).toBeLessThanOrEqual(5);
-      expect(worker.store.writes).toBeLessThanOrEqual(3);
+      expect(worker.store.reads).toBeLessThanOrEqual(2);
+      expect(worker.store.writes).toBeLessThanOrEqual(1);
     }
   });
 
