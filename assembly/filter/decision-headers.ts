@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The filter's answers as headers: to the upstream with the request, to the client only when the operator says so.
-import { replaceHeader } from "../host/headers";
+import { removeHeader, replaceHeader } from "../host/headers";
 import { HeaderMapType } from "../host/status";
 import { HostText } from "../host/text";
 import { Reason, reasonName, REASONS } from "../metrics/reason";
@@ -39,4 +39,28 @@ export function writeDecision(
   const text = reasonTexts[reason];
   replaceHeader(map, DECISION_HEADER, text.address, text.size);
   return true;
+}
+
+/** Whether `writeDecision` writes a header of this name. */
+export function isDecisionName(address: usize, size: u32): bool {
+  return (
+    TURN_HEADER.equals(address, size) ||
+    VERIFIED_TURN_HEADER.equals(address, size) ||
+    SESSION_HEADER.equals(address, size) ||
+    PREFIX_TOKENS_HEADER.equals(address, size) ||
+    DECISION_HEADER.equals(address, size)
+  );
+}
+
+/** Removes all that `writeDecision` writes. */
+export function removeDecision(map: HeaderMapType): void {
+  remove(map, TURN_HEADER);
+  remove(map, VERIFIED_TURN_HEADER);
+  remove(map, SESSION_HEADER);
+  remove(map, PREFIX_TOKENS_HEADER);
+  remove(map, DECISION_HEADER);
+}
+
+function remove(map: HeaderMapType, name: HostText): void {
+  removeHeader(map, name.address, name.size);
 }

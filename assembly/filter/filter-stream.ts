@@ -83,7 +83,7 @@ export class FilterStream {
   onRequestHeaders(ended: bool): Action {
     const root = this.root;
     this.started = true;
-    this.outcome = root.readHead(this.turnaround);
+    this.outcome = root.readHead(this.turnaround, ended);
     if (this.outcome != Outcome.Conversation) return Action.Continue;
     if (ended) {
       this.outcome = Outcome.NoBody;

@@ -5,6 +5,7 @@ import { HeaderMapType } from "../host/status";
 import { HostText } from "../host/text";
 import { fold } from "../hash/mix";
 import { hashText } from "../hash/text";
+import { isDecisionName } from "./decision-headers";
 import {
   AUTHORITY,
   CONTENT_ENCODING,
@@ -66,11 +67,20 @@ export class RequestHead {
     else if (first == COLON) this.notePseudo(header);
   }
 
-  /** Removes what only the filter may write. Its names still lie in the cursor's buffer. */
-  removeForged(): void {
+  /**
+   * Removes what only the filter may write. Its names still lie in the cursor's buffer.
+   * @param overwrites names of the decision may stay: the filter writes them before the request goes on
+   * @returns true where such a name has stayed
+   */
+  removeForged(overwrites: bool): bool {
+    let stays = false;
     for (let i = 0; i < this.forged; i++) {
-      removeHeader(HeaderMapType.Request, this.forgedNames[i], this.forgedSizes[i]);
+      const name = this.forgedNames[i];
+      const size = this.forgedSizes[i];
+      if (overwrites && isDecisionName(name, size)) stays = true;
+      else removeHeader(HeaderMapType.Request, name, size);
     }
+    return stays;
   }
 
   /** The batch was full: there may be more forged headers behind it. */

@@ -39,6 +39,8 @@ export class Turnaround {
   tenant: u64 = 0;
   /** What is written as `x-smetric-session`. */
   session: u64 = 0;
+  /** The client sent headers that the decision is to overwrite: the request may not go on with them. */
+  forged: bool = false;
   /** Envoy was told `decision.slot`. */
   pinned: bool = false;
   /** Generation of that slot then. */
@@ -71,6 +73,7 @@ export class Turnaround {
     this.decision.clear();
     this.tenant = 0;
     this.session = 0;
+    this.forged = false;
     this.pinned = false;
     this.servedSlot = NO_SLOT;
     this.queuedTokens = 0;

@@ -90,6 +90,22 @@ for (const target of TARGETS) {
       assert.deepEqual(left, []);
     });
 
+    it("lets nothing forged stand beside or instead of the decision", async () => {
+      const envoy = await startGateway({ target });
+      const forged = Object.keys(FORGED).flatMap((name): [string, string][] => [
+        [name, "forged"],
+        [name, "forged again"],
+      ]);
+      const headers: [string, string][] = [["content-type", "application/json"], ...forged];
+      const conversation = JSON.stringify({ messages: [{ role: "user", content: "Hi" }] });
+      for (const body of [conversation, "{}", "no JSON", "", '{"messages":[{"role":"user"']) {
+        const { upstreamHeaders = {} } = envoy.request({ path: CHAT_PATH, headers, body });
+        const left = Object.values(upstreamHeaders).filter((value) => value.includes("forged"));
+        assert.deepEqual(left, [], body);
+        assert.equal(upstreamHeaders["x-smetric-turn"], body === conversation ? "1" : undefined);
+      }
+    });
+
     it("tells the endpoint what it decided, and the client nothing", async () => {
       const envoy = await startGateway({ target });
       const conversation = new Conversation("a");
