@@ -48,7 +48,8 @@ export class Admitter {
     vm: u64,
   ) {
     const heads = new HeldHeads(store, fleetId, vm);
-    this.admission = new Admission(toRule(options), new SharedEndpoints(store, fleetId), heads);
+    const endpoints = new SharedEndpoints(store, fleetId, vm);
+    this.admission = new Admission(toRule(options), endpoints, heads);
     this.gauges = new AdmissionGauges(cluster);
     this.subset = new Subset(options.gatewaysIndex, options.gatewaysCount);
   }

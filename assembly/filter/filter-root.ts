@@ -159,26 +159,16 @@ export class FilterRoot {
   /**
    * Reads the request's headers into `head` and `turnaround`, and strips what only the filter may write.
    * Answers Conversation when the body is worth reading, else the outcome of a stream that passes.
-   * @param bodiless no body follows
    */
-  readHead(turnaround: Turnaround, bodiless: bool): Outcome {
+  readHead(turnaround: Turnaround): Outcome {
     const router = this.router;
     if (router === null) return Outcome.Passed;
-    this.walkHeaders(turnaround);
-    const outcome = this.judgeHead(turnaround);
-    if (router.observes) return outcome;
     const head = this.head;
-    for (let round = 0; head.mayHaveMore && round < MAX_FORGED_ROUNDS; round++) {
-      head.removeForged(false);
+    let rounds = 0;
+    do {
       this.walkHeaders(turnaround);
-    }
-    const decides = outcome == Outcome.Conversation && !bodiless && this.holds;
-    turnaround.forged = head.removeForged(decides && router.overwrites);
-    return outcome;
-  }
-
-  private judgeHead(turnaround: Turnaround): Outcome {
-    const head = this.head;
+      if (!router.observes) head.removeForged();
+    } while (head.mayHaveMore && !router.observes && ++rounds < MAX_FORGED_ROUNDS);
     if (!head.isPost) return Outcome.Passed;
     turnaround.path = classifyPath(head.pathAddress, <i32>head.pathSize);
     turnaround.route = head.routeKey;
@@ -265,7 +255,7 @@ export class FilterRoot {
     if (waiting === null) return;
     const fleet = waiting.turnaround.fleet;
     if (fleet === null) return;
-    router.load(waiting.turnaround, fleet, nowMs);
+    if (waiting !== this.deciding) router.load(waiting.turnaround, fleet, nowMs);
     let call = router.nextAdmitted(admitter, nowMs);
     for (; call !== null; call = router.nextAdmitted(admitter, nowMs)) {
       this.resume(call.ticket, nowMs);

@@ -26,7 +26,7 @@ import { RoutingOptions } from "../scheduling/routing/options";
 import { policyOf } from "../scheduling/routing/policies";
 import { candidateOf, leaveToEnvoy, NO_INDEX, Policy, sendTo } from "../scheduling/routing/policy";
 import { Admitter, unheldReason } from "./admitter";
-import { removeDecision, writeDecision } from "./decision-headers";
+import { writeDecision } from "./decision-headers";
 import { Steering } from "./steering/steering";
 import { isDisaggregated, steeringOf } from "./steering/ways";
 import { Fleets } from "./fleets";
@@ -106,7 +106,6 @@ export class Router {
     turnaround.fleet = fleet; // Load counts for what is no conversation, too.
     if (request.turn == 0) {
       this.prioritize(turnaround, nowMs);
-      if (turnaround.forged) removeDecision(HeaderMapType.Request);
       return Verdict.Pass; // Forwarded as it came.
     }
     turnaround.session = sessionOf(request);
@@ -305,12 +304,7 @@ export class Router {
 
   /** Whether the exact end of a stream matters even where its answer was not timed. */
   get needsEnd(): bool {
-    return this.prioritizer !== null || this.options.admissionEnabled;
-  }
-
-  /** Whether every request that is decided leaves with the decision in its headers. */
-  get overwrites(): bool {
-    return !this.observes && this.writesDecision && this.steering.needsHold;
+    return this.prioritizer !== null;
   }
 
   get exposesDecision(): bool {
@@ -320,7 +314,8 @@ export class Router {
   private tell(turnaround: Turnaround, nowMs: u64): void {
     const fleet = turnaround.fleet;
     const slot = turnaround.decision.slot;
-    if (this.overwrites && !this.writeHeaders(HeaderMapType.Request, turnaround)) return;
+    const writes = this.writesDecision && this.steering.needsHold;
+    if (writes && !this.writeHeaders(HeaderMapType.Request, turnaround)) return;
     if (fleet === null || slot == NO_ENDPOINT || !this.steering.namesEndpoint) return;
     const size = fleet.addressSizeOf(slot);
     if (size == 0 || !this.steering.steer(fleet.addressOf(slot), <u32>size)) return;

@@ -82,6 +82,20 @@ it("many follow-ups between two ticks are counted together", async () => {
   assert.equal(envoy.metrics.read("smetric_follow_ups"), FOLLOW_UPS + 8 * (FOLLOW_UPS + 1));
 });
 
+it("admission adds no call to a follow-up that goes on at once", async () => {
+  const open = async (enabled: boolean) => {
+    const envoy = await startCounted({ configuration: { admission: { enabled } } });
+    const sessions = warmUp(envoy);
+    follow(envoy, sessions[0]!);
+    const calls = callsOf(envoy, () => sessions.slice(1).forEach((each) => follow(envoy, each)));
+    return { envoy, calls };
+  };
+  const [off, on] = [await open(false), await open(true)];
+  assert.deepEqual(on.calls, off.calls);
+  const given = callsOf(on.envoy, () => settle(on.envoy));
+  assert.ok((given.get("proxy_set_shared_data") ?? 0) < 20, JSON.stringify([...given]));
+});
+
 it("a route to a second cluster is asked for its own", async () => {
   const envoy = await startCounted({
     clusters: [

@@ -227,10 +227,12 @@ export class Admission {
   private returns(call: AdmissionCall, alive: bool, nowMs: u64): bool {
     let endpoint = this.endpoints.view(call.home);
     let entry = endpoint.stack.find(call.session);
-    if (entry == NO_ENTRY || !endpoint.stack.isResident(entry)) {
+    let warm = isWarm(call, endpoint, entry);
+    if (!warm) {
       // Another worker may have served the session since this one looked.
       endpoint = this.endpoints.edit(call.home);
       entry = endpoint.stack.find(call.session);
+      warm = isWarm(call, endpoint, entry);
     }
     if (entry == NO_ENTRY) return false;
     const stack = endpoint.stack;
@@ -238,10 +240,7 @@ export class Admission {
     if (!stack.inFlight(entry)) {
       this.residency.observe(stack.stopOf(entry), stack.idleSeconds(entry, nowMs));
     }
-    if (!alive) return false;
-    if (stack.isResident(entry)) return true;
-    const expected = call.expectedTokens;
-    return expected > 0 && endpoint.warmTokens(call.session, expected) >= WARM_SHARE * expected;
+    return alive && warm;
   }
 
   /** Whether no other worker holds a request that goes first. */
@@ -349,6 +348,14 @@ export class Admission {
     if (isDue || news) this.endpoints.commit(slot);
     return endpoint;
   }
+}
+
+/** Whether a session has its place at the endpoint, or enough of its copy left. */
+function isWarm(call: AdmissionCall, endpoint: EndpointState, entry: i32): bool {
+  if (entry == NO_ENTRY) return false;
+  if (endpoint.stack.isResident(entry)) return true;
+  const expected = call.expectedTokens;
+  return expected > 0 && endpoint.warmTokens(call.session, expected) >= WARM_SHARE * expected;
 }
 
 function isSlot(slot: i32): bool {

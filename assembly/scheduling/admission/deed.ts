@@ -15,30 +15,36 @@ export enum DeedKind {
   Release = 4,
 }
 
-/** One per place in a journal, reused. A number of tokens or seconds that was not told is negative. */
+/** Bytes of a deed that matter for its kind: what only an End tells is last, and what only a Send tells before. */
+export function bytesOf(kind: DeedKind): i32 {
+  if (kind == DeedKind.End) return offsetof<Deed>();
+  return kind == DeedKind.Send ? offsetof<Deed>("atLeast") : offsetof<Deed>("nowMs");
+}
+
+/** Reused. A number of tokens or seconds that was not told is negative. Plain bytes: it is copied as such. */
 @final
 export class Deed {
+  kind: DeedKind = DeedKind.Abandon;
   slot: i32 = 0;
+  session: u64 = 0;
   /** Send and End: when. */
   nowMs: u64 = 0;
   tokens: f64 = 0;
   /** Send: when the session began, seconds since the epoch. */
   bornSeconds: u32 = 0;
-  /** End: why, and whether the session is worth waiting for. */
-  stop: StopClass = StopClass.Other;
-  stays: bool = false;
   /** End: what the answer proves of the capacity. */
   atLeast: f64 = -1;
   atMost: f64 = -1;
   lostTokens: f64 = 0;
   /** End: 1 = a reported hit was as slow as a loss, 0 = it was not. */
   slowHit: f64 = -1;
+  /** End: why, and whether the session is worth waiting for. */
+  stop: StopClass = StopClass.Other;
+  stays: bool = false;
   /** End: what the first token took, and the tokens that were computed before it. */
   ttftSeconds: f64 = -1;
   queuedTokens: f64 = 0;
   computedTokens: f64 = 0;
-  private kind: DeedKind = DeedKind.Abandon;
-  private session: u64 = 0;
 
   begin(kind: DeedKind, slot: i32, session: u64, nowMs: u64): void {
     this.kind = kind;

@@ -60,15 +60,9 @@ export class EndpointState {
 
   /** Waiting sessions whose copy newer ones have pushed out count no longer. */
   dropGone(): void {
-    const stack = this.stack;
-    if (stack.residentTokens == 0 || this.capacity.tokens == Infinity) return;
-    let left = this.capacity.tokens - stack.flyingTokens;
-    for (let i = stack.count - 1; i >= 0; i--) {
-      if (stack.inFlight(i)) continue;
-      const tokens = stack.tokensOf(i);
-      if (left < GONE_SHARE * tokens && stack.isResident(i)) stack.uncount(i);
-      left -= tokens;
-    }
+    const capacity = this.capacity.tokens;
+    if (this.stack.residentTokens == 0 || capacity == Infinity) return;
+    this.stack.uncountGone(capacity, GONE_SHARE);
   }
 
   /** Follows what answers have said since the last time. Costs two sorts. */

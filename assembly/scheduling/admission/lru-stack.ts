@@ -2,10 +2,13 @@
 // The sessions that one endpoint served, in the order in which its KV cache would evict them.
 import { StopClass } from "./stop-class";
 import {
+  anyLandedResident,
   cut,
   FIRST_BYTE,
   FLIGHT_UNIT,
   FLIGHTS,
+  landedTokens,
+  lanes,
   RESIDENT,
   STOP_BITS,
   STOP_SHIFT,
@@ -26,43 +29,56 @@ const LONGEST_CALL_SECONDS: f64 = 3_600;
 /** No entry of that session. */
 export const NO_ENTRY: i32 = -1;
 
+/** Columns are moved in vectors: the last one may reach beyond the entries. */
+const COLUMN_ROOM: i32 = MAX_ENTRIES + 8;
+
 /**
  * Newest last. A request in flight counts at the newest end wherever it stands: its blocks are pinned. Kept as
- * columns of 32-bit numbers, so that a search or a sum over all sessions is a few dozen vector steps.
+ * columns of 32-bit numbers, so that a search or a sum over all sessions is a few dozen vector steps; and as whoever
+ * comes back is mostly among the newest, searches begin there, and what lies below is told by sums that are kept.
  */
 export class LruStack {
   count: i32 = 0;
   /** Tokens of the sessions that count as resident. */
   residentTokens: f64 = 0;
+  /** Tokens of all sessions. */
+  totalTokens: f64 = 0;
+  /** Tokens of all requests in flight. */
+  flyingTokens: f64 = 0;
+  /** Tokens of those that have no first byte yet. */
+  private waitingTokens: f64 = 0;
   /** Set by `measure`: tokens that were certainly (low) or possibly (high) used since the session was. */
   low: f64 = 0;
   high: f64 = 0;
   /** Set by `measure`: the stack knew the session. */
   measured: bool = false;
-  private readonly tags: StaticArray<u32> = new StaticArray<u32>(MAX_ENTRIES);
+  private readonly tags: StaticArray<u32> = new StaticArray<u32>(COLUMN_ROOM);
   /** Tokens and flags, see stack-words. */
-  private readonly words: StaticArray<u32> = new StaticArray<u32>(MAX_ENTRIES);
+  private readonly words: StaticArray<u32> = new StaticArray<u32>(COLUMN_ROOM);
   /** When the last request began or ended, tenths of a second. */
-  private readonly lasts: StaticArray<u32> = new StaticArray<u32>(MAX_ENTRIES);
+  private readonly lasts: StaticArray<u32> = new StaticArray<u32>(COLUMN_ROOM);
   /** When the session began, seconds since the epoch. */
-  private readonly births: StaticArray<u32> = new StaticArray<u32>(MAX_ENTRIES);
+  private readonly births: StaticArray<u32> = new StaticArray<u32>(COLUMN_ROOM);
 
   clear(): void {
     this.count = 0;
     this.residentTokens = 0;
+    this.totalTokens = 0;
+    this.flyingTokens = 0;
+    this.waitingTokens = 0;
   }
 
   find(session: u64): i32 {
     const tag = tagOf(session);
     const tags = changetype<usize>(this.tags);
     const wanted = i32x4.splat(tag);
-    let i = 0;
-    for (; i + 4 <= this.count; i += 4) {
-      const equal = i32x4.eq(v128.load(tags + ((<usize>i) << 2)), wanted);
-      if (v128.any_true(equal)) return i + ctz(i32x4.bitmask(equal));
+    let end = this.count;
+    for (; end >= 4; end -= 4) {
+      const equal = i32x4.eq(v128.load(tags + ((<usize>(end - 4)) << 2)), wanted);
+      if (v128.any_true(equal)) return end + 27 - clz(i32x4.bitmask(equal));
     }
-    for (; i < this.count; i++) {
-      if (unchecked(this.tags[i]) == tag) return i;
+    while (--end >= 0) {
+      if (unchecked(this.tags[end]) == tag) return end;
     }
     return NO_ENTRY;
   }
@@ -93,11 +109,6 @@ export class LruStack {
     return unchecked(this.births[entry]);
   }
 
-  /** Tokens of all requests in flight. */
-  get flyingTokens(): f64 {
-    return sumFlying(this.wordAt(0), this.wordAt(this.count));
-  }
-
   /**
    * Distance of a session in the stack, without itself. Requests that wait for their prefill hold no memory yet:
    * they count as possible only. False, and no distance, where the stack does not know the session.
@@ -108,13 +119,12 @@ export class LruStack {
     this.high = 0;
     this.measured = own != NO_ENTRY;
     if (!this.measured) return false;
-    const first = this.wordAt(0);
     const mine = this.wordAt(own);
     const end = this.wordAt(this.count);
-    const flyingBelow = sumFlying(first, mine);
+    const flyingBelow = this.flyingTokens - sumFlying(mine, end);
+    const waitingBelow = this.waitingTokens - (sumTokens(mine, end) - sumHeld(mine, end));
     this.high = flyingBelow + sumTokens(mine + 4, end);
-    this.low =
-      flyingBelow - (sumTokens(first, mine) - sumHeld(first, mine)) + sumHeld(mine + 4, end);
+    this.low = flyingBelow - waitingBelow + sumHeld(mine + 4, end);
     return true;
   }
 
@@ -168,6 +178,28 @@ export class LruStack {
     this.setWord(entry, unchecked(this.words[entry]) & ~RESIDENT);
   }
 
+  /**
+   * Sessions without a request in flight count no longer where less than `share` of their copy is left, given the
+   * capacity: newer ones have pushed it out. Begins at the oldest and ends where all that is older fits.
+   */
+  uncountGone(capacity: f64, share: f64): void {
+    const excess = this.totalTokens - capacity;
+    if (excess <= 0) return;
+    let passed = i32x4.splat(0);
+    let i = 0;
+    for (; i + 4 <= this.count; i += 4) {
+      const words = v128.load(this.wordAt(i));
+      if (anyLandedResident(words)) {
+        let below = lanes(passed);
+        if (<f64>below >= excess) return;
+        for (let j = i; j < i + 4; j++) below = this.uncountIfGone(j, below, excess, share);
+      }
+      passed = i32x4.add(passed, landedTokens(words));
+    }
+    let below = lanes(passed);
+    for (; i < this.count; i++) below = this.uncountIfGone(i, below, excess, share);
+  }
+
   /** A request ended without an answer: nothing is known of its copy. */
   abandon(session: u64): void {
     const entry = this.find(session);
@@ -212,7 +244,17 @@ export class LruStack {
     memory.copy(changetype<usize>(this.words), from + bytes, bytes);
     memory.copy(changetype<usize>(this.lasts), from + 2 * bytes, bytes);
     memory.copy(changetype<usize>(this.births), from + 3 * bytes, bytes);
-    this.residentTokens = sumResident(this.wordAt(0), this.wordAt(count));
+    this.sumUp();
+  }
+
+  /** @returns tokens of the sessions up to and with this one that have no request in flight */
+  private uncountIfGone(entry: i32, below: u64, excess: f64, share: f64): u64 {
+    const word = unchecked(this.words[entry]);
+    if ((word & FLIGHTS) != 0) return below;
+    const tokens = <u64>(word & TOKENS);
+    const isGone = <f64>below + (1 - share) * <f64>tokens < excess;
+    if (isGone && (word & RESIDENT) != 0) this.uncount(entry);
+    return below + tokens;
   }
 
   private wordAt(entry: i32): usize {
@@ -220,9 +262,28 @@ export class LruStack {
   }
 
   private setWord(entry: i32, word: u32): void {
-    if (this.isResident(entry)) this.residentTokens -= this.tokensOf(entry);
+    this.addWord(unchecked(this.words[entry]), -1);
     unchecked((this.words[entry] = word));
-    if ((word & RESIDENT) != 0) this.residentTokens += <f64>(word & TOKENS);
+    this.addWord(word, 1);
+  }
+
+  /** Adds a word to the sums, or takes it back. Sums of whole numbers of this size are exact. */
+  private addWord(word: u32, sign: f64): void {
+    const tokens = sign * <f64>(word & TOKENS);
+    this.totalTokens += tokens;
+    if ((word & RESIDENT) != 0) this.residentTokens += tokens;
+    if ((word & FLIGHTS) == 0) return;
+    this.flyingTokens += tokens;
+    if ((word & FIRST_BYTE) == 0) this.waitingTokens += tokens;
+  }
+
+  private sumUp(): void {
+    const from = this.wordAt(0);
+    const to = this.wordAt(this.count);
+    this.totalTokens = sumTokens(from, to);
+    this.residentTokens = sumResident(from, to);
+    this.flyingTokens = sumFlying(from, to);
+    this.waitingTokens = this.totalTokens - sumHeld(from, to);
   }
 
   private cancel(entry: i32): void {
@@ -233,7 +294,7 @@ export class LruStack {
   }
 
   private remove(entry: i32): void {
-    if (this.isResident(entry)) this.residentTokens -= this.tokensOf(entry);
+    this.addWord(unchecked(this.words[entry]), -1);
     close(this.tags, entry, this.count);
     close(this.words, entry, this.count);
     close(this.lasts, entry, this.count);
@@ -243,18 +304,21 @@ export class LruStack {
 
   private append(tag: u32, word: u32, last: u32, born: u32): void {
     const entry = this.count++;
-    this.tags[entry] = tag;
-    this.words[entry] = word;
-    this.lasts[entry] = last;
-    this.births[entry] = born;
-    if ((word & RESIDENT) != 0) this.residentTokens += <f64>(word & TOKENS);
+    unchecked((this.tags[entry] = tag));
+    unchecked((this.words[entry] = word));
+    unchecked((this.lasts[entry] = last));
+    unchecked((this.births[entry] = born));
+    this.addWord(word, 1);
   }
 }
 
-/** Takes one number out of the first `count` of a column. */
+/** Takes one number out of the first `count` of a column. What leaves is mostly near the end: calls cost more. */
 function close(column: StaticArray<u32>, entry: i32, count: i32): void {
-  const at = changetype<usize>(column) + ((<usize>entry) << 2);
-  memory.copy(at, at + 4, (<usize>(count - entry - 1)) << 2);
+  const start = changetype<usize>(column);
+  const end = start + ((<usize>(count - 1)) << 2);
+  for (let at = start + ((<usize>entry) << 2); at < end; at += 16) {
+    v128.store(at, v128.load(at, 4));
+  }
 }
 
 function tagOf(session: u64): u32 {

@@ -71,6 +71,21 @@ export function sumHeld(from: usize, to: usize): f64 {
   return <f64>rest;
 }
 
+/** Whether a session of these four counts as resident and has no request in flight. */
+// @ts-ignore: decorator
+@inline
+export function anyLandedResident(words: v128): bool {
+  const resident = v128.and(words, i32x4.splat(RESIDENT));
+  return v128.any_true(v128.and(resident, landed(words)));
+}
+
+/** Tokens of each of these four that has no request in flight, else 0. */
+// @ts-ignore: decorator
+@inline
+export function landedTokens(words: v128): v128 {
+  return v128.and(tokensOf(words), landed(words));
+}
+
 // @ts-ignore: decorator
 @inline
 function tokensOf(words: v128): v128 {
@@ -84,9 +99,10 @@ function landed(words: v128): v128 {
   return i32x4.eq(v128.and(words, i32x4.splat(FLIGHTS)), i32x4.splat(0));
 }
 
+/** Sum of four unsigned numbers. */
 // @ts-ignore: decorator
 @inline
-function lanes(sum: v128): u64 {
+export function lanes(sum: v128): u64 {
   return (
     <u64>(<u32>i32x4.extract_lane(sum, 0)) +
     <u64>(<u32>i32x4.extract_lane(sum, 1)) +

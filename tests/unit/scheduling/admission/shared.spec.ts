@@ -22,7 +22,7 @@ class Worker {
     const store = new MemoryStore(values);
     const options = new AdmissionOptions();
     options.capacityTokens = capacityTokens;
-    const endpoints = new SharedEndpoints(store, "f");
+    const endpoints = new SharedEndpoints(store, "f", id);
     this.store = store;
     this.admission = new Admission(options, endpoints, new HeldHeads(store, "f", id));
     this.loads.count = 1;
@@ -37,6 +37,15 @@ class Worker {
     call.home = home;
     if (home >= 0) call.expectedTokens = promptTokens - 500;
     this.verdict = this.admission.arrive(call, this.loads, nowMs);
+    return call;
+  }
+
+  /** A request that admission does not hold leaves for an endpoint. */
+  pass(session: u64, promptTokens: f64, slot: i32, nowMs: u64): AdmissionCall {
+    const call = new AdmissionCall();
+    call.session = session;
+    call.promptTokens = promptTokens;
+    this.admission.send(call, slot, 0, nowMs);
     return call;
   }
 
@@ -150,13 +159,48 @@ describe("workers of one Envoy", () => {
   });
 
   it("write before their journal is full", () => {
-    for (let session: u64 = 1; session <= 300; session++) {
-      const call = one.arrive(session, 10, START_MS);
-      one.release(START_MS);
+    const before = one.store.writes;
+    for (let session: u64 = 1; session <= 1_000; session++) {
+      const call = one.pass(session, 10, 0, START_MS);
       one.end(call, 0, START_MS + 10 * session);
     }
-    two.admission.tick(START_MS + 10_000);
-    expect(two.admission.endpoints.view(0).stack.count).toBeGreaterThan(200);
+    expect(one.store.writes).toBeGreaterThan(before);
+    expect(one.store.writes).toBeLessThan(before + 10);
+    const told = two.admission.endpoints.edit(0).stack;
+    expect(told.count).toBe(400);
+    one.admission.endpoints.flush();
+    expect(two.admission.endpoints.edit(0).stack.find(1_000)).toBe(399);
+  });
+
+  it("tell of eight endpoints with a tick, of those first that have waited for longest", () => {
+    for (let slot = 0; slot < 20; slot++) one.pass(<u64>slot + 1, 10_000, slot, START_MS);
+    one.pass(100, 10_000, 0, START_MS);
+    for (let ticks = 1; ticks <= 3; ticks++) {
+      one.admission.endpoints.flush();
+      for (let slot = 0; slot < 20; slot++) {
+        const stack = two.admission.endpoints.edit(slot).stack;
+        expect(stack.count > 0).toBe(slot < 8 * ticks);
+      }
+    }
+    expect(two.admission.endpoints.edit(0).stack.count).toBe(2);
+    const before = one.store.writes;
+    one.admission.endpoints.flush();
+    expect(one.store.writes).toBe(before);
+  });
+
+  it("see what others wrote since they wrote themselves, and do again what is not written yet", () => {
+    const mine = one.pass(1, 10_000, 0, START_MS);
+    one.admission.endpoints.flush();
+    two.pass(2, 20_000, 0, START_MS + 100);
+    two.admission.endpoints.flush();
+    one.end(mine, 0, START_MS + 200);
+    const stack = one.admission.endpoints.edit(0).stack;
+    expect(stack.count).toBe(2);
+    expect(stack.find(1)).toBe(1);
+    expect(stack.inFlight(1)).toBe(false);
+    expect(stack.inFlight(0)).toBe(true);
+    one.admission.endpoints.flush();
+    expect(two.admission.endpoints.edit(0).stack.find(1)).toBe(1);
   });
 
   it("forget what they know of an endpoint whose slot another one has, once for all", () => {
