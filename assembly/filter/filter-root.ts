@@ -159,16 +159,26 @@ export class FilterRoot {
   /**
    * Reads the request's headers into `head` and `turnaround`, and strips what only the filter may write.
    * Answers Conversation when the body is worth reading, else the outcome of a stream that passes.
+   * @param bodiless no body follows
    */
-  readHead(turnaround: Turnaround): Outcome {
+  readHead(turnaround: Turnaround, bodiless: bool): Outcome {
     const router = this.router;
     if (router === null) return Outcome.Passed;
+    this.walkHeaders(turnaround);
+    const outcome = this.judgeHead(turnaround);
+    if (router.observes) return outcome;
     const head = this.head;
-    let rounds = 0;
-    do {
+    for (let round = 0; head.mayHaveMore && round < MAX_FORGED_ROUNDS; round++) {
+      head.removeForged(false);
       this.walkHeaders(turnaround);
-      if (!router.observes) head.removeForged();
-    } while (head.mayHaveMore && !router.observes && ++rounds < MAX_FORGED_ROUNDS);
+    }
+    const decides = outcome == Outcome.Conversation && !bodiless && this.holds;
+    turnaround.forged = head.removeForged(decides && router.overwrites);
+    return outcome;
+  }
+
+  private judgeHead(turnaround: Turnaround): Outcome {
+    const head = this.head;
     if (!head.isPost) return Outcome.Passed;
     turnaround.path = classifyPath(head.pathAddress, <i32>head.pathSize);
     turnaround.route = head.routeKey;

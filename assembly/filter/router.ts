@@ -26,7 +26,7 @@ import { RoutingOptions } from "../scheduling/routing/options";
 import { policyOf } from "../scheduling/routing/policies";
 import { candidateOf, leaveToEnvoy, NO_INDEX, Policy, sendTo } from "../scheduling/routing/policy";
 import { Admitter, unheldReason } from "./admitter";
-import { writeDecision } from "./decision-headers";
+import { removeDecision, writeDecision } from "./decision-headers";
 import { Steering } from "./steering/steering";
 import { isDisaggregated, steeringOf } from "./steering/ways";
 import { Fleets } from "./fleets";
@@ -106,6 +106,7 @@ export class Router {
     turnaround.fleet = fleet; // Load counts for what is no conversation, too.
     if (request.turn == 0) {
       this.prioritize(turnaround, nowMs);
+      if (turnaround.forged) removeDecision(HeaderMapType.Request);
       return Verdict.Pass; // Forwarded as it came.
     }
     turnaround.session = sessionOf(request);
@@ -307,6 +308,11 @@ export class Router {
     return this.prioritizer !== null;
   }
 
+  /** Whether every request that is decided leaves with the decision in its headers. */
+  get overwrites(): bool {
+    return !this.observes && this.writesDecision && this.steering.needsHold;
+  }
+
   get exposesDecision(): bool {
     return this.exposes;
   }
@@ -314,8 +320,7 @@ export class Router {
   private tell(turnaround: Turnaround, nowMs: u64): void {
     const fleet = turnaround.fleet;
     const slot = turnaround.decision.slot;
-    const writes = this.writesDecision && this.steering.needsHold;
-    if (writes && !this.writeHeaders(HeaderMapType.Request, turnaround)) return;
+    if (this.overwrites && !this.writeHeaders(HeaderMapType.Request, turnaround)) return;
     if (fleet === null || slot == NO_ENDPOINT || !this.steering.namesEndpoint) return;
     const size = fleet.addressSizeOf(slot);
     if (size == 0 || !this.steering.steer(fleet.addressOf(slot), <u32>size)) return;
