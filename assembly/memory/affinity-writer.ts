@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an answer changes among the boundaries of a conversation: one bucket, read and written once.
+// What an answer changes among the boundaries of a conversation: one bucket, written once.
 import { Request } from "../request/request";
 import { AffinityEntry } from "./affinity-entry";
 import {
@@ -43,7 +43,8 @@ export class AffinityWriter {
 
   /**
    * Stores what the look-up did not find, counts the request where it matched, and lets go what the session leaves
-   * behind. One read and one write; where rows spilled, as much for each row that lies elsewhere.
+   * behind. One write, and a read where the bucket changed since the look-up; where rows spilled, a read and a write
+   * for each row that lies elsewhere.
    */
   learn(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): void {
     const root = rootOf(request);
@@ -59,7 +60,7 @@ export class AffinityWriter {
     const dropKey = this.plannedCount == 1 ? homes.dropKey : 0;
     let mayLieElsewhere = false;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.table.editFor(root);
+      this.table.editAsKept(root, homes.keptPlace);
       this.dropKey = dropKey;
       const changed = this.edit(request, fleet, homes, isHere, slot, nowMs);
       mayLieElsewhere = this.table.hasSpilled(nowMs);

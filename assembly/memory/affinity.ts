@@ -28,8 +28,8 @@ import { SessionTable } from "./session-table";
 import { SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 
 /**
- * Bounds of one request: a look-up reads one bucket and, where that does not know, the session's row; an answer reads
- * and writes one bucket, at times also the session's row and a head. With what the fleet reads and writes (5 and 5)
+ * Bounds of one request: a look-up reads one bucket and, where that does not know, the session's row; an answer writes
+ * the bucket (reading it again where it changed meanwhile), at times also the session's row and a head. With what the fleet reads and writes (5 and 5)
  * that makes 10 reads and 8 writes. Where so many begin alike that rows spilled, SPILLED_READS and two of both more.
  */
 
@@ -138,7 +138,7 @@ export class Affinity {
     const last = request.boundaryCount - 1;
     const shallowest = max(0, last - LOOKED_AT + 1);
     const root = rootOf(request);
-    this.table.openFor(root);
+    homes.keptPlace = this.table.openAndKeep(root);
     homes.matchedPlace = root;
     let at = last;
     while (at >= shallowest && !this.take(request, at)) at--;
@@ -257,7 +257,7 @@ export class Affinity {
   reserve(homes: Homes, fleet: Fleet, slot: i32): void {
     if (!homes.shared || homes.own || homes.matchedEnd) return;
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
-      this.table.editFor(homes.matchedPlace);
+      this.table.editAsKept(homes.matchedPlace, homes.keptPlace);
       const index = this.table.locate(homes.matchedKey, homes.matchedHead);
       if (index < 0) return;
       const entry = this.table.entryAt(index);

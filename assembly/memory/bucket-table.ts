@@ -101,12 +101,12 @@ export class BucketTable extends PackedValue {
     this.removeRow(index);
   }
 
-  private bucketOf(hash: u64): u32 {
+  protected bucketOf(hash: u64): u32 {
     return <u32>((hash >> 16) % this.buckets);
   }
 
   /** A damaged mark must not reach the arithmetic. */
-  private bound(): void {
+  protected bound(): void {
     const count = <u32>this.count;
     const fits =
       this.mark <= count &&

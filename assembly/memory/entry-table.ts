@@ -3,6 +3,8 @@
 import { AffinityEntry, ENTRY_BYTES } from "./affinity-entry";
 import { mix } from "../hash/mix";
 import { BucketSizes, BucketTable } from "./bucket-table";
+import { KeptBuckets } from "./kept-buckets";
+import { HEADER_BYTES } from "./packed-value";
 import { SharedStore } from "./shared-store";
 
 const FORMAT: u16 = 0x0207;
@@ -15,6 +17,7 @@ const ROWS_PER_SESSION: i32 = 10;
  * follow-up in 10,000 is lost, and what goes for newcomers are old landmarks. A look-up copies 4 KB then.
  */
 const MEAN_ROWS: i32 = 40;
+const BUCKET_BYTES: i32 = HEADER_BYTES + ENTRY_BYTES * (LIVE_ROWS + PROBATION_ROWS);
 const SIZES = new BucketSizes(ENTRY_BYTES, LIVE_ROWS, PROBATION_ROWS, MEAN_ROWS);
 
 /** What was used within this time makes no room for others: these spill. */
@@ -32,9 +35,23 @@ const SKEW_MINUTES: u32 = 1;
  */
 @final
 export class EntryTable extends BucketTable {
+  private readonly copies: KeptBuckets = new KeptBuckets(BUCKET_BYTES);
+
   /** @param sessions live sessions that the table is made for */
   constructor(store: SharedStore, sessions: i32) {
     super(store, "a.", FORMAT, SIZES, sessions * ROWS_PER_SESSION);
+  }
+
+  /** Looks at the bucket of a hash, and answers where a copy of it is kept for `editAsKept`. */
+  openAndKeep(hash: u64): i32 {
+    this.openFor(hash);
+    return this.keepFor(this.bucketOf(hash), this.copies);
+  }
+
+  /** Opens the bucket of a hash for changes as it was kept, once, else as it is. */
+  editAsKept(hash: u64, place: i32): void {
+    if (this.editKept(this.bucketOf(hash), this.copies, place)) this.bound();
+    else this.editFor(hash);
   }
 
   /** Most bytes that the table for that many sessions can take. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What affinity knows about one request: which endpoints hold how much of its prefix.
+import { NO_PLACE } from "./kept-buckets";
 
 export const MAX_HOMES: i32 = 2;
 
@@ -43,6 +44,8 @@ export class Homes {
   matchedHead: u32 = 0;
   /** Hash that chooses the bucket where the entry was found. */
   matchedPlace: u64 = 0;
+  /** Where the table keeps the bucket that was looked at. */
+  keptPlace: i32 = NO_PLACE;
   /** Verified turn of the request that ended at the boundary; 0 where no served request is known to have. */
   matchedTurn: i32 = 0;
   /** The entry is on probation: a follow-up makes it live. */
@@ -78,6 +81,7 @@ export class Homes {
     this.matchedRuns = NO_MATCH;
     this.matchedKey = 0;
     this.matchedPlace = 0;
+    this.keptPlace = NO_PLACE;
     this.matchedHead = 0;
     this.matchedTurn = 0;
     this.matchedProbation = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One value of the shared store: a header and rows of a fixed size. What does not look like it counts as empty.
+import { KeptBuckets } from "./kept-buckets";
 import { ABSENT, SharedStore, Write } from "./shared-store";
 
 /** "SMTR", little endian. */
@@ -79,22 +80,25 @@ export class PackedValue {
     this.keptCount = this.count;
   }
 
-  /** Goes on to write anew what `open` has read last, as so many rows that the caller fills: they are this object's own. */
-  rewrite(index: u32, rows: i32): void {
-    this.index = index;
-    this.kept = false;
-    this.rows = changetype<usize>(this.scratch) + HEADER_BYTES;
-    this.count = min(rows, this.capacity);
-  }
-
   /** Reads a value to change; its rows are this object's own until the next `edit`. */
   edit(index: u32): void {
     this.read(index);
-    this.index = index;
-    this.kept = false;
-    const own = changetype<usize>(this.scratch) + HEADER_BYTES;
-    memory.copy(own, this.store.data + HEADER_BYTES, <usize>(this.count * this.rowBytes));
-    this.rows = own;
+    this.beginEdit(index, this.store.data);
+  }
+
+  /** Copies the value that `open` read for `editKept`, and answers where to. */
+  protected keepFor(index: u32, kept: KeptBuckets): i32 {
+    return kept.keep(index, this.store.data, this.store.size, this.version);
+  }
+
+  /** Opens a value for changes as it was kept, without a read; false where it is not any more. */
+  protected editKept(index: u32, kept: KeptBuckets, place: i32): bool {
+    if (!kept.take(place, index)) return false;
+    this.writeIndex(index);
+    this.version = kept.versionAt(place);
+    this.parse(kept.dataAt(place), kept.sizeAt(place), this.version != ABSENT);
+    this.beginEdit(index, kept.dataAt(place));
+    return true;
   }
 
   /** Address of a row of the open value. */
@@ -153,20 +157,32 @@ export class PackedValue {
     const store = this.store;
     const found = store.read(this.keyAddress, this.key.length);
     this.version = store.version;
+    this.parse(store.data, store.size, found);
+  }
+
+  private beginEdit(index: u32, data: usize): void {
+    this.index = index;
+    this.kept = false;
+    const own = changetype<usize>(this.scratch) + HEADER_BYTES;
+    memory.copy(own, data + HEADER_BYTES, <usize>(this.count * this.rowBytes));
+    this.rows = own;
+  }
+
+  private parse(data: usize, size: i32, found: bool): void {
     this.count = 0;
     this.mark = 0;
     this.note = 0;
     this.isOurs = false;
     this.isForeign = found;
-    if (!found || store.size < HEADER_BYTES) return;
-    const header = changetype<Header>(store.data);
+    if (!found || size < HEADER_BYTES) return;
+    const header = changetype<Header>(data);
     const count = <i32>header.count;
     const ours =
       header.magic == MAGIC &&
       header.format == this.format &&
       <i32>header.rowBytes == this.rowBytes &&
       count <= this.capacity &&
-      store.size == HEADER_BYTES + count * this.rowBytes;
+      size == HEADER_BYTES + count * this.rowBytes;
     if (!ours) return;
     this.isOurs = true;
     this.isForeign = false;

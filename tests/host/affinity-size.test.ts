@@ -46,7 +46,7 @@ describe("The look-ups of a request", () => {
       envoy.tick(25);
     }
     print(`median follow-up: ${median(reads)} reads, ${median(writes)} writes`);
-    assert.ok(median(reads) <= 4, `${median(reads)} reads`);
+    assert.ok(median(reads) <= 3, `${median(reads)} reads`);
     assert.ok(median(writes) <= 2, `${median(writes)} writes`);
   });
 

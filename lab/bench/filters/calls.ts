@@ -86,7 +86,6 @@ export function proxy_on_request_body(_context: u32, size: u32, _ended: u32): u3
 
 export function proxy_on_response_headers(_context: u32, _count: u32, _ended: u32): u32 {
   getPairs(RESPONSE_HEADERS, outAddress, outSize);
-  read(BUCKET_KEY);
   const key = changetype<usize>(BUCKET_KEY);
   setShared(key, <u32>BUCKET_KEY.byteLength, LANDING, VALUE_BYTES, 0);
   return CONTINUE;
