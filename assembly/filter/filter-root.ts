@@ -81,6 +81,9 @@ export class FilterRoot {
   /** Which headers tell a session, a turn, a parent; in the order in which they are believed. */
   rules: HeaderRules = new HeaderRules([], "", "", "", "");
   private extraPaths: ExtraPaths = new ExtraPaths([]);
+  /** What the path of the last request says; most requests have the same. */
+  private judgedRoute: u64 = 0;
+  private judgedPath: PathKind = PathKind.Unknown;
   private tenantHeader: HostText = new HostText("");
   private readonly headers: HeaderCursor = new HeaderCursor();
   private readonly store: SharedStore = new EnvoySharedStore();
@@ -111,6 +114,7 @@ export class FilterRoot {
     const guards = options.priorityScheme != PriorityScheme.None;
     this.head.guarded = new HostText(guards ? options.priorityHeader : "");
     this.extraPaths = new ExtraPaths(options.extraPaths);
+    this.judgedRoute = 0;
     this.tenantHeader = new HostText(options.tenantHeader);
     this.limits = new ListenerLimits(pluginName(), <u32>options.holdCapBytes);
     this.window = new Landing(<u32>options.bodyWindowBytes, WINDOW_MARGIN);
@@ -180,13 +184,23 @@ export class FilterRoot {
   private judgeHead(turnaround: Turnaround): Outcome {
     const head = this.head;
     if (!head.isPost) return Outcome.Passed;
-    turnaround.path = classifyPath(head.pathAddress, <i32>head.pathSize);
-    turnaround.route = head.routeKey;
-    if (!isScanned(turnaround.path)) {
-      if (!this.extraPaths.matches(head.pathAddress, <i32>head.pathSize)) return Outcome.Passed;
-      turnaround.path = PathKind.Chat; // A hint only: the body has the last word.
+    const route = head.routeKey;
+    if (route != this.judgedRoute) {
+      this.judgedPath = this.judgePath();
+      this.judgedRoute = route;
     }
+    turnaround.route = route;
+    turnaround.path = this.judgedPath;
+    if (!isScanned(this.judgedPath)) return Outcome.Passed;
     return head.encoded ? Outcome.Encoded : Outcome.Conversation;
+  }
+
+  private judgePath(): PathKind {
+    const head = this.head;
+    const kind = classifyPath(head.pathAddress, <i32>head.pathSize);
+    if (isScanned(kind)) return kind;
+    const isExtra = this.extraPaths.matches(head.pathAddress, <i32>head.pathSize);
+    return isExtra ? PathKind.Chat : kind; // A hint only: the body has the last word.
   }
 
   /** Strips from the request's trailers what only the filter may write. */
