@@ -41,6 +41,20 @@ export function isDigit(byte: i32): bool {
   return <u32>(byte - ZERO) <= 9;
 }
 
+/** One of `{` and `[`, which differ in one bit. */
+// @ts-ignore: decorator
+@inline
+export function isOpen(byte: i32): bool {
+  return (byte | 0x20) == OPEN_BRACE;
+}
+
+/** One of `}` and `]`. */
+// @ts-ignore: decorator
+@inline
+export function isClose(byte: i32): bool {
+  return (byte | 0x20) == CLOSE_BRACE;
+}
+
 /** Value of a hexadecimal digit, or a negative number for any other byte. */
 // @ts-ignore: decorator
 @inline

@@ -11,7 +11,7 @@ const VECTORS: usize = memory.data<u64>(
     0x2222222222222222, 0x2222222222222222, 0x5c5c5c5c5c5c5c5c, 0x5c5c5c5c5c5c5c5c,
     0x1f1f1f1f1f1f1f1f, 0x1f1f1f1f1f1f1f1f, 0xc0c0c0c0c0c0c0c0, 0xc0c0c0c0c0c0c0c0,
     0x0f0f0f0f0f0f0f0f, 0x0f0f0f0f0f0f0f0f, 0x006600740072ffff, 0x006e005c00000000,
-    0x6e6e6e6e6e6e6e6e, 0x6e6e6e6e6e6e6e6e,
+    0x6e6e6e6e6e6e6e6e, 0x6e6e6e6e6e6e6e6e, 0x2020202020202020, 0x2020202020202020,
   ],
   16,
 );
@@ -23,6 +23,7 @@ const LOW_HALVES: usize = VECTORS + 64;
 /** Plain letters by their low half. */
 const LETTERS: usize = VECTORS + 80;
 const LINE_LETTERS: usize = VECTORS + 96;
+const SPACES: usize = VECTORS + 112;
 
 const ODD_BITS: u64 = 0xaaaaaaaaaaaaaaaa;
 
@@ -87,12 +88,12 @@ export function plainLength(bytes: v128): i32 {
   return <i32>ctz<u32>((<u32>i8x16.bitmask(special)) | 0x10000);
 }
 
-/** Backslashes and control characters of one vector, one bit each. */
+/** Backslashes, control characters and bytes outside ASCII of one vector, one bit each. */
 // @ts-ignore: decorator
 @inline
 export function specialMask(bytes: v128): u32 {
   const backslashes = i8x16.eq(bytes, v128.load(BACKSLASHES));
-  return i8x16.bitmask(v128.or(backslashes, i8x16.le_u(bytes, v128.load(LAST_CONTROLS))));
+  return i8x16.bitmask(v128.or(backslashes, i8x16.lt_s(bytes, v128.load(SPACES))));
 }
 
 /** Bytes of characters outside ASCII. */

@@ -5,7 +5,9 @@ import {
   CLOSE_BRACE,
   COLON,
   COMMA,
+  isClose,
   isDigit,
+  isOpen,
   isSpace,
   LINE_FEED,
   LOWER_F,
@@ -18,6 +20,7 @@ import {
   SPACE,
 } from "./bytes";
 import { mix } from "../hash/mix";
+import { BOM, FALSE, MINUS_INFINITY, NAN, NULL, TRUE } from "./fixed-words";
 import { NumberReader } from "./number-reader";
 import { Progress } from "./progress";
 import { Container, Literal, Sink, Token } from "./sink";
@@ -34,19 +37,21 @@ const UPPER_I: i32 = 0x49;
 const UPPER_N: i32 = 0x4e;
 const LITERAL: u64 = 0x2545f4914f6cdd1d;
 
-/** What the grammar allows next; those that allow an end stand together. */
+/** What the grammar allows next: keys, then values, then what is neither. */
 enum Expect {
   Key,
+  KeyOrEnd,
   Value,
+  ValueOrEnd,
   Document,
   Colon,
-  KeyOrEnd,
-  ValueOrEnd,
   CommaOrEnd,
   InText,
   InKey,
   Nothing,
 }
+/** One bit for each that allows an end. */
+const ENDS: i32 = (1 << Expect.KeyOrEnd) | (1 << Expect.ValueOrEnd) | (1 << Expect.CommaOrEnd);
 
 /**
  * Keeps the tail, not the state: a token that does not end in a window is not consumed, its bytes (at most 128;
@@ -75,7 +80,8 @@ export class Scanner<S extends Sink> {
   /** The array of this window that the sink was asked for and did not know, and the depth around it. */
   private askedFrom: usize = 0;
   private askedDepth: i32 = 0;
-  private knownBytes: i32 = 0;
+  /** The scan stands in front of an array that the sink may know. */
+  private asks: bool = false;
 
   constructor(private readonly sink: S) {
     const token = new Token();
@@ -90,6 +96,7 @@ export class Scanner<S extends Sink> {
     this.expect = Expect.Document;
     this.progress = Progress.NeedMore;
     this.token.clearWants();
+    this.token.clearDetails();
   }
 
   /**
@@ -103,7 +110,8 @@ export class Scanner<S extends Sink> {
     memory.copy(first, changetype<usize>(this.tail), this.tailBytes);
     this.origin = first - <usize>this.position;
     this.askedFrom = 0;
-    const stop = this.scan(first, end);
+    let stop = this.scan(first, end);
+    while (this.asks) stop = this.scan(this.passKnown(stop, end), end);
     this.position = <i32>(stop - this.origin);
     const left = end - stop;
     // What is longer than any token that waits for its end is none.
@@ -136,13 +144,47 @@ export class Scanner<S extends Sink> {
     let inObject = this.inObject;
     while (p < end) {
       const byte = <i32>load<u8>(p);
-      if (byte <= SPACE) {
+      if (byte == QUOTE && expect <= Expect.Document) {
+        if (expect <= Expect.KeyOrEnd) {
+          let next = readWord(p + 1, end, token);
+          if (next == 0) {
+            next = this.longText(p + 1, end, this.keepKeys, false);
+            if (this.text.progress != Progress.Done) return this.stop(next, Expect.InKey, inObject);
+            token.offset = <i32>(next - origin);
+            sink.key(token);
+            token.clearDetails();
+          } else {
+            token.offset = <i32>(next - origin);
+            sink.key(token);
+          }
+          p = next;
+          // Nearly always the colon stands right behind it, and a text behind that.
+          expect = Expect.Colon;
+          if (p >= end || <i32>load<u8>(p) != COLON) continue;
+          expect = Expect.Value;
+          p++;
+          if (p >= end || <i32>load<u8>(p) != QUOTE) continue;
+        }
+        let next = readWord(p + 1, end, token);
+        if (next == 0) {
+          next = this.longText(p + 1, end, token.wantText, token.wantPieces);
+          if (this.text.progress != Progress.Done) return this.stop(next, Expect.InText, inObject);
+          token.offset = <i32>(next - origin);
+          token.clearWants();
+          sink.text(token);
+          token.clearDetails();
+        } else {
+          token.offset = <i32>(next - origin);
+          token.clearWants();
+          sink.text(token);
+        }
+        p = next;
+      } else if (byte <= SPACE) {
         if (!isSpace(byte)) return this.refuse(p);
         p++;
         continue;
-      }
-      if (isClose(byte)) {
-        const mayEnd = expect >= Expect.KeyOrEnd && expect <= Expect.CommaOrEnd;
+      } else if (isClose(byte)) {
+        const mayEnd = ((ENDS >> expect) & 1) != 0;
         if (!mayEnd || inObject != (byte == CLOSE_BRACE)) return this.refuse(p);
         p++;
         token.offset = <i32>(p - origin);
@@ -150,58 +192,6 @@ export class Scanner<S extends Sink> {
         inObject = this.leave();
         sink.end(byte == CLOSE_BRACE ? Container.Object : Container.Array, token);
         if (this.askedFrom != 0 && this.depth == this.askedDepth) this.endAsked(p);
-      } else if (expect == Expect.Key || expect == Expect.KeyOrEnd) {
-        if (byte != QUOTE) return this.refuse(p);
-        let next = readWord(p + 1, end, token);
-        if (next == 0) {
-          next = this.beginText(p + 1, end, this.keepKeys, false);
-          if (this.text.progress != Progress.Done) return this.stop(next, Expect.InKey, inObject);
-        }
-        p = next;
-        token.offset = <i32>(p - origin);
-        sink.key(token);
-        expect = Expect.Colon;
-        if (p < end && <i32>load<u8>(p) == COLON) {
-          expect = Expect.Value;
-          p++;
-        }
-        continue;
-      } else if (
-        expect == Expect.Value ||
-        expect == Expect.ValueOrEnd ||
-        expect == Expect.Document
-      ) {
-        if (byte == QUOTE) {
-          let next = readWord(p + 1, end, token);
-          if (next == 0) {
-            next = this.beginText(p + 1, end, token.wantText, token.wantPieces);
-            if (this.text.progress != Progress.Done)
-              return this.stop(next, Expect.InText, inObject);
-          }
-          p = next;
-          token.offset = <i32>(p - origin);
-          token.clearWants();
-          sink.text(token);
-        } else if (token.wantKnown && byte == OPEN_BRACKET && this.passKnown(p, end)) {
-          p += <usize>this.knownBytes;
-          token.clearWants();
-        } else if (isOpen(byte)) {
-          inObject = byte == OPEN_BRACE;
-          if (!this.enter(inObject)) return this.refuse(p);
-          p++;
-          token.offset = <i32>(p - origin);
-          token.clearWants();
-          sink.begin(inObject ? Container.Object : Container.Array, token);
-          expect = inObject ? Expect.KeyOrEnd : Expect.ValueOrEnd;
-          continue;
-        } else {
-          this.expect = expect;
-          token.clearWants();
-          const next = this.scalar(p, end, byte);
-          if (next == p) return this.stop(p, expect, inObject);
-          p = next;
-          if (byte == BOM_FIRST) continue;
-        }
       } else if (expect == Expect.CommaOrEnd) {
         if (byte != COMMA) return this.refuse(p);
         expect = inObject ? Expect.Key : Expect.Value;
@@ -212,8 +202,33 @@ export class Scanner<S extends Sink> {
         expect = Expect.Value;
         p++;
         continue;
-      } else {
+      } else if (expect < Expect.Value || expect > Expect.Document) {
         return this.refuse(p);
+      } else if (token.wantKnown && byte == OPEN_BRACKET) {
+        this.asks = true;
+        return this.stop(p, expect, inObject);
+      } else if (isOpen(byte)) {
+        inObject = byte == OPEN_BRACE;
+        if (!this.enter(inObject)) return this.refuse(p);
+        token.clearWants();
+        const opening = inObject ? sink.passOpening(p, end, token) : 0;
+        if (opening != 0) {
+          p += <usize>opening;
+          expect = Expect.Value;
+          continue;
+        }
+        p++;
+        token.offset = <i32>(p - origin);
+        sink.begin(inObject ? Container.Object : Container.Array, token);
+        expect = inObject ? Expect.KeyOrEnd : Expect.ValueOrEnd;
+        continue;
+      } else {
+        this.expect = expect;
+        token.clearWants();
+        const next = this.scalar(p, end, byte);
+        if (next == p) return this.stop(p, expect, inObject);
+        p = next;
+        if (byte == BOM_FIRST) continue;
       }
       // A value is complete: nearly always the comma behind it stands right there.
       if (this.depth == 0) {
@@ -266,13 +281,15 @@ export class Scanner<S extends Sink> {
     return ((unchecked(this.kinds[level >> 6]) >> (level & 63)) & 1) != 0;
   }
 
-  /** Whether the sink knows the array at `p` by its bytes. If not, it is told them at their end. */
-  private passKnown(p: usize, end: usize): bool {
-    this.knownBytes = this.sink.findKnown(p, end);
-    const isKnown = this.knownBytes != 0;
-    this.askedFrom = isKnown ? 0 : p;
+  /** Passes over the array at `p` if the sink knows it by its bytes. If not, it is told them at their end. */
+  private passKnown(p: usize, end: usize): usize {
+    this.asks = false;
+    this.token.clearWants();
+    const known = this.sink.findKnown(p, end);
+    this.askedFrom = known == 0 ? p : 0;
     this.askedDepth = this.depth;
-    return isKnown;
+    if (known != 0) this.expect = Expect.CommaOrEnd;
+    return p + <usize>known;
   }
 
   private endAsked(end: usize): void {
@@ -301,7 +318,7 @@ export class Scanner<S extends Sink> {
   }
 
   /** A text that is longer than a vector, or has escapes. */
-  private beginText(p: usize, end: usize, keep: bool, inPieces: bool): usize {
+  private longText(p: usize, end: usize, keep: bool, inPieces: bool): usize {
     const text = this.text;
     const line = readLine(p, end, this.token, keep);
     if (line != 0) {
@@ -324,10 +341,12 @@ export class Scanner<S extends Sink> {
     if (this.expect == Expect.InKey) {
       this.expect = Expect.Colon;
       this.sink.key(token);
+      token.clearDetails();
       return next;
     }
     token.clearWants();
     this.sink.text(token);
+    token.clearDetails();
     this.expect = this.depth > 0 ? Expect.CommaOrEnd : Expect.Nothing;
     if (this.depth == 0) this.progress = Progress.Done;
     return next;
@@ -374,25 +393,5 @@ export class Scanner<S extends Sink> {
   }
 }
 
-// @ts-ignore: decorator
-@inline
-function isClose(byte: i32): bool {
-  return (byte | 0x20) == CLOSE_BRACE;
-}
-
-// @ts-ignore: decorator
-@inline
-function isOpen(byte: i32): bool {
-  return (byte | 0x20) == OPEN_BRACE;
-}
-
-const TRUE: usize = memory.data<u8>([0x74, 0x72, 0x75, 0x65]);
-const FALSE: usize = memory.data<u8>([0x66, 0x61, 0x6c, 0x73, 0x65]);
-const NULL: usize = memory.data<u8>([0x6e, 0x75, 0x6c, 0x6c]);
-const NAN: usize = memory.data<u8>([0x4e, 0x61, 0x4e]);
-const MINUS_INFINITY: usize = memory.data<u8>([
-  0x2d, 0x49, 0x6e, 0x66, 0x69, 0x6e, 0x69, 0x74, 0x79,
-]);
-const BOM: usize = memory.data<u8>([0xef, 0xbb, 0xbf]);
 /** One byte of white space between the slacks of a window. */
 const LAST_WINDOW: usize = memory.data(2 * 128 + 1);

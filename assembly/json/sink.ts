@@ -27,12 +27,15 @@ export class Token {
 
   /** Decoded length of a key or text in UTF-8 bytes. */
   bytes: u32 = 0;
-  /** How many of these bytes belong to characters outside ASCII, and how many such characters there are. */
+  /**
+   * Details, none of which a short plain text has: bytes that belong to characters outside ASCII, how many such
+   * characters there are,
+   */
   wideBytes: u32 = 0;
   wideCharacters: u32 = 0;
-  /** Escapes that its canonical form has: how much of it is code, or JSON in a text. */
+  /** escapes that its canonical form has (how much of it is code, or JSON in a text), */
   escapes: u32 = 0;
-  /** What a tokenizer would make of a text that is no short plain one: of those, it has looked at no byte. */
+  /** and what a tokenizer would make of it. */
   readonly sample: TokenSample = new TokenSample();
 
   /** Decoded bytes of a key or text, where it was wanted or is short (`textBytes` 0 and `bytes` > 0: not kept). */
@@ -52,10 +55,19 @@ export class Token {
   /** Ask whether the next value, if it is an array, is known (`Sink.findKnown`). */
   wantKnown: bool = false;
 
+  /** Behind every text that is no short plain one: what has been said of it is true of all short ones again. */
+  // @ts-ignore: decorator
+  @inline
+  clearDetails(): void {
+    this.wideBytes = this.wideCharacters = this.escapes = 0;
+    this.sample.clear();
+  }
+
   // @ts-ignore: decorator
   @inline
   clearWants(): void {
-    this.wantText = this.wantPieces = this.wantKnown = false;
+    // All at once: they lie side by side, and this is done for every token.
+    store<u32>(changetype<usize>(this), 0, offsetof<Token>("wantText"));
   }
 }
 
@@ -76,6 +88,14 @@ export abstract class Sink {
 
   /** A wanted text has come to another piece: `hash` and `bytes` are those of the text so far. */
   piece(_token: Token): void {}
+
+  /**
+   * The sink may take the object at `p` itself up to the colon behind one of its keys, all before `end`, as if it had
+   * been told: the bytes of that, or 0. `begin` is not called then.
+   */
+  passOpening(_p: usize, _end: usize, _token: Token): i32 {
+    return 0;
+  }
 
   /** Bytes of the array at `p` where the sink has seen the same before `end`, and so needs no token of it; or 0. */
   findKnown(_p: usize, _end: usize): i32 {

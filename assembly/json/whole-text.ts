@@ -17,8 +17,8 @@ import {
 import { Token } from "./sink";
 
 /** Words seen lately and their hashes: bodies say the same few dozen over and over. One row each, of 32 bytes. */
-const WORD_ROWS_LOG: i32 = 8;
-const WORDS: usize = memory.data(32 << 8, 16);
+const WORD_ROWS_LOG: i32 = 9;
+const WORDS: usize = memory.data(32 << 9, 16);
 forgetWords();
 
 /** The row of an empty text is as good as any other. */
@@ -34,9 +34,10 @@ function forgetWords(): void {
  */
 // @ts-ignore: decorator
 @inline
-function hashWord(word: v128, size: i32): u64 {
-  const spread = (<u32>i32x4.extract_lane(word, 0) + <u32>size) * 0x9e3779b1;
-  const row = WORDS + <usize>((spread >>> (32 - WORD_ROWS_LOG)) << 5);
+function hashWord(p: usize, word: v128, size: i32): u64 {
+  // What follows a short word may put it in several rows. That takes no waiting for its end.
+  const spread = <usize>((load<u64>(p) * 0x9e3779b97f4a7c15) >> (64 - WORD_ROWS_LOG));
+  const row = WORDS + ((spread ^ (<usize>size)) << 5);
   if (!v128.any_true(v128.xor(word, v128.load(row)))) return load<u64>(row, 16);
   const hash = shortText(word, size);
   v128.store(row, word);
@@ -45,8 +46,8 @@ function hashWord(word: v128, size: i32): u64 {
 }
 
 /**
- * Fills a token with the text at `p`, behind its opening quote: one load, one mask, one hash.
- * @returns the address behind its closing quote, or 0 for a text with escapes or of more than 15 bytes
+ * Fills a token with the text at `p`, behind its opening quote: one load, one mask, one hash. It has no details.
+ * @returns the address behind its closing quote, or 0 for a text of more than 15 bytes, or other than plain ASCII
  */
 // @ts-ignore: decorator
 @inline
@@ -59,18 +60,10 @@ export function readWord(p: usize, end: usize, token: Token): usize {
   const close = p + <usize>size;
   if (close >= end || (specialMask(bytes) & (quotes - 1) & ~quotes) != 0) return 0;
   const word = v128.and(bytes, firstBytes(size));
-  token.hash = hashWord(word, size);
+  token.hash = hashWord(p, word, size);
   token.bytes = size;
   token.text = p;
   token.textBytes = size;
-  token.escapes = 0;
-  token.sample.clear();
-  token.wideBytes = token.wideCharacters = 0;
-  const wide = i8x16.bitmask(word);
-  if (wide != 0) {
-    token.wideBytes = popcnt(wide);
-    token.wideCharacters = popcnt(i8x16.bitmask(i8x16.ge_u(word, i8x16.splat(<i8>0xc0))));
-  }
   return close + 1;
 }
 
@@ -99,7 +92,6 @@ export function readLine(p: usize, end: usize, token: Token, keep: bool): usize 
   const size = <i32>ctz(closing);
   const close = p + <usize>size;
   if (close >= end) return 0;
-  token.wideBytes = token.wideCharacters = 0;
   if (!allPrintable(a, b, c, d)) {
     const within = below(closing);
     if (controlMask(a, b, c, d) & within) return 0;
@@ -112,7 +104,6 @@ export function readLine(p: usize, end: usize, token: Token, keep: bool): usize 
       : finishBlocks(absorbLast(emptyBlocks(), a, b, c, d, size), size);
   token.bytes = <u32>size - escapes;
   token.escapes = escapes;
-  token.sample.clear();
   token.text = p;
   token.textBytes = keep ? size : 0;
   return close + 1;

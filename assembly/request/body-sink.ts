@@ -11,6 +11,7 @@ import { addLeadingPart, addLeadingPiece, mayLead } from "./leading-text";
 import { Mark, Place } from "./place";
 import { containerPlace, isHashedWhole } from "./place-rules";
 import { CALL_TOKENS, containerTokens, mediaTokens } from "./token-costs";
+import { Opening, OPENINGS } from "./openings";
 import {
   FIELD,
   hasTraits,
@@ -157,7 +158,7 @@ export class BodySink extends BodyState {
         frame.count++;
         return;
       case Place.Role:
-        this.item.takeRole(this.choice.format.grammar.markOf(Place.Role, token.hash));
+        this.item.takeRole(this.itemGrammar.markOf(Place.Role, token.hash));
         frame.give(token.hash, false);
         return;
       case Place.PartType:
@@ -246,7 +247,7 @@ export class BodySink extends BodyState {
   }
 
   private takeItemType(frame: Frame, token: Token): void {
-    const grammar = this.choice.format.grammar;
+    const grammar = this.itemGrammar;
     const mark = grammar.markOfText(Place.ItemType, token.hash, token.text, token.textBytes);
     this.item.type = mark;
     if (mark == Mark.Model) this.counting.extraTokens += CALL_TOKENS;
@@ -254,7 +255,7 @@ export class BodySink extends BodyState {
   }
 
   private takePartType(frame: Frame, hash: u64): void {
-    const mark = this.choice.format.grammar.markOf(Place.PartType, hash);
+    const mark = this.itemGrammar.markOf(Place.PartType, hash);
     frame.mark = mark;
     if (mark == Mark.GeneratedPart) this.counting.extraTokens += CALL_TOKENS;
     if (mark == Mark.GeneratedPart || mark == Mark.ReasoningPart) this.item.generated = true;
@@ -275,6 +276,29 @@ export class BodySink extends BodyState {
     if (frame.child == Place.Prompt) this.prompt.addPiece(token);
     else if (frame.place == Place.Top || this.isSystemPart) this.head.system.addPiece(token);
     else addLeadingPiece(this.head.leading, this.conversation, this.frames, token);
+  }
+
+  passOpening(p: usize, end: usize, token: Token): i32 {
+    if (this.frames.top.child != Place.Item) return 0;
+    const opening = OPENINGS.find(this.choice.row, p, end);
+    if (opening === null) return 0;
+    this.frames.push(Container.Object);
+    this.frames.top.copyFrom(opening.frame);
+    this.item.copyFrom(opening.item);
+    this.counting.add(opening.tally);
+    token.wantText = opening.wantsText;
+    token.wantPieces = opening.isContentNext && mayLead(this.item, this.conversation);
+    return opening.size;
+  }
+
+  /** Keeps what the beginning of the item at hand came to, which is all of the list so far. */
+  keepOpening(address: usize, size: i32, token: Token): void {
+    const opening = new Opening(address, size);
+    opening.frame.copyFrom(this.frames.top);
+    opening.item.copyFrom(this.item);
+    opening.tally.copyFrom(this.counting);
+    opening.wantsText = token.wantText;
+    OPENINGS.add(this.choice.row, opening, address);
   }
 
   findKnown(p: usize, end: usize): i32 {

@@ -39,11 +39,14 @@ export abstract class BodyState extends Sink {
   protected counting: Tally = new Tally();
   protected readonly uncounted: Tally = new Tally();
   protected readonly item: Item = new Item();
+  /** Of the chosen format. */
+  protected itemGrammar: Grammar = BODY;
 
   reset(tenant: u64, path: PathKind, skipNonce: bool): void {
     this.tenant = tenant;
     this.skipNonce = skipNonce;
     this.choice.begin(path);
+    this.itemGrammar = this.choice.format.grammar;
     this.conversation.begin(tenant);
     this.prompt.begin(tenant);
     this.head.clear();
@@ -88,6 +91,7 @@ export abstract class BodyState extends Sink {
       frame.child = Place.Ignored;
       return;
     }
+    this.itemGrammar = this.choice.format.grammar;
     this.ambiguous = this.ambiguous || this.choice.isRepeated;
     this.conversation.begin(this.tenant);
     this.prompt.begin(this.tenant);
@@ -107,6 +111,6 @@ export abstract class BodyState extends Sink {
   // @ts-ignore: decorator
   @inline
   protected grammarOf(place: Place): Grammar {
-    return place < Place.Item ? BODY : this.choice.format.grammar;
+    return place < Place.Item ? BODY : this.itemGrammar;
   }
 }

@@ -29,7 +29,7 @@ export class Boundaries {
     const number = ++this.count;
     unchecked(this.recent[number & (RECENT - 1)]).copyFrom(boundary);
     const power = ctz(number);
-    if (popcnt(number) == 1 && power < POWERS) this.powers[power].copyFrom(boundary);
+    if (popcnt(number) == 1 && power < POWERS) unchecked(this.powers[power]).copyFrom(boundary);
   }
 
   /** Writes what is kept into a request, shallow to deep, then `open` (not yet added), with room for one more. */
@@ -38,12 +38,13 @@ export class Boundaries {
     const firstRecent = max(1, last - RECENT + 1);
     let listed = 0;
     for (let power = 0; power < POWERS && 1 << power < firstRecent; power++) {
-      request.boundaries[listed++].copyFrom(this.powers[power]);
+      unchecked(request.boundaries[listed++]).copyFrom(unchecked(this.powers[power]));
     }
     for (let number = firstRecent; number <= this.count; number++) {
-      request.boundaries[listed++].copyFrom(this.recent[number & (RECENT - 1)]);
+      const boundary = unchecked(this.recent[number & (RECENT - 1)]);
+      unchecked(request.boundaries[listed++]).copyFrom(boundary);
     }
-    if (open !== null) request.boundaries[listed++].copyFrom(open);
+    if (open !== null) unchecked(request.boundaries[listed++]).copyFrom(open);
     request.boundaryCount = listed;
   }
 }

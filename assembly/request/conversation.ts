@@ -101,7 +101,7 @@ export class Conversation {
     }
     this.kept.list(request, open);
     if (this.chained == 0) return;
-    this.fill(request.boundaries[request.boundaryCount++], runs);
+    this.fill(unchecked(request.boundaries[request.boundaryCount++]), runs);
   }
 
   private extend(value: u64): void {

@@ -21,7 +21,7 @@ export class FrameStack {
   /** Leaves one frame around the body: its only value stands at Top if it is an object. */
   clear(): void {
     this.depth = this.excess = 0;
-    this.top = this.frames[0];
+    this.top = unchecked(this.frames[0]);
     this.top.open(Place.Ignored, true, Place.Top);
   }
 

@@ -48,6 +48,20 @@ export class Frame {
     this.mark = Mark.None;
   }
 
+  /** Takes over all but the text counted before. */
+  // @ts-ignore: decorator
+  @inline
+  copyFrom(other: Frame): void {
+    if (offsetof<Frame>("before") != 52)
+      ERROR("the fields in front of `before` are more, or fewer");
+    const to = changetype<usize>(this);
+    const from = changetype<usize>(other);
+    v128.store(to, v128.load(from));
+    v128.store(to, v128.load(from, 16), 16);
+    v128.store(to, v128.load(from, 32), 32);
+    store<u32>(to, load<u32>(from, 48), 48);
+  }
+
   /** Takes the value of a member or element. Empty ones count only where order does. */
   // @ts-ignore: decorator
   @inline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables that lead from a place and a key to the place of the value: what a wire format is, as data.
-import { Lookup, NOT_FOUND } from "../hash/lookup";
+import { findIn, Lookup, NOT_FOUND } from "../hash/lookup";
 import { hashName } from "../hash/text";
 import { MAX_SESSION_FIELDS, Mark, Place } from "./place";
 import { rowOf } from "./traits";
@@ -24,9 +24,12 @@ class Ending {
   }
 }
 
+
+@final
 export class Grammar {
   private readonly endings: Ending[] = [];
   private readonly rows: Lookup = new Lookup(CAPACITY);
+  private readonly slots: usize = this.rows.address;
   private readonly elements: StaticArray<i32> = new StaticArray<i32>(PLACES);
   private readonly others: StaticArray<i32> = new StaticArray<i32>(PLACES);
 
@@ -67,7 +70,7 @@ export class Grammar {
 
   /** The place of the value of `key` in an object at `place`, with its traits. */
   rowOf(place: Place, key: u64): i32 {
-    const row = this.rows.find(rowKey(<u64>place, key));
+    const row = findIn(this.slots, CAPACITY - 1, rowKey(<u64>place, key));
     return row == NOT_FOUND ? unchecked(this.others[place]) : row;
   }
 
@@ -76,7 +79,7 @@ export class Grammar {
   }
 
   markOf(place: Place, text: u64): Mark {
-    const mark = this.rows.find(rowKey(MARK + <u64>place, text));
+    const mark = findIn(this.slots, CAPACITY - 1, rowKey(MARK + <u64>place, text));
     return mark == NOT_FOUND ? Mark.None : mark;
   }
 

@@ -94,18 +94,19 @@ export class HeadSection {
     const tokens = first > 0 ? request.headPieceTokens[first - 1] : 0;
     const listed = min(this.pieces, MAX_HEAD_PIECES - first);
     for (let i = 0; i < listed; i++) {
-      request.headPieces[first + i] = fold(before, this.hashes[i]);
-      request.headPieceBytes[first + i] = bytes + this.bytes[i];
-      request.headPieceTokens[first + i] = tokens + this.tokens[i];
+      const piece = first + i;
+      unchecked((request.headPieces[piece] = fold(before, this.hashes[i])));
+      unchecked((request.headPieceBytes[piece] = bytes + this.bytes[i]));
+      unchecked((request.headPieceTokens[piece] = tokens + this.tokens[i]));
     }
     request.headPieceCount = first + listed;
   }
 
   private keep(hash: u64, reached: Tally): void {
     if (this.pieces == MAX_HEAD_PIECES) return;
-    this.hashes[this.pieces] = hash;
-    this.bytes[this.pieces] = reached.bytes;
-    this.tokens[this.pieces] = reached.tokens;
-    this.pieces++;
+    const piece = this.pieces++;
+    unchecked((this.hashes[piece] = hash));
+    unchecked((this.bytes[piece] = reached.bytes));
+    unchecked((this.tokens[piece] = reached.tokens));
   }
 }

@@ -31,6 +31,15 @@ export class Item {
     this.ownId = this.sealed = this.referenceId = 0;
   }
 
+  copyFrom(other: Item): void {
+    if (offsetof<Item>() != 48) ERROR("an item has more fields, or fewer");
+    const to = changetype<usize>(this);
+    const from = changetype<usize>(other);
+    v128.store(to, v128.load(from));
+    v128.store(to, v128.load(from, 16), 16);
+    v128.store(to, v128.load(from, 32), 32);
+  }
+
   /** An item without members other than ids refers to one that the server holds. */
   end(members: i32): void {
     this.isOpen = false;

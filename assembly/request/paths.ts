@@ -22,11 +22,18 @@ export function isScanned(kind: PathKind): bool {
 const SLASH: u8 = 0x2f;
 const QUESTION: u8 = 0x3f;
 
+
+@final
 class PathRow {
+  /** The last four bytes, in which nearly all paths differ. */
+  readonly last: u32;
+
   constructor(
     readonly suffix: ArrayBuffer,
     readonly kind: PathKind,
-  ) {}
+  ) {
+    this.last = load<u32>(changetype<usize>(suffix) + suffix.byteLength - 4);
+  }
 }
 
 const ROWS: PathRow[] = [];
@@ -60,12 +67,15 @@ export function classifyPath(address: usize, size: i32): PathKind {
   const end = trimmedSize(address, size);
   let kind = PathKind.Unknown;
   let longest = 0;
-  for (let i = 0; i < ROWS.length; i++) {
-    const suffix = ROWS[i].suffix;
-    const bytes = suffix.byteLength;
-    if (bytes <= longest || !endsWith(address, end, suffix)) continue;
+  if (end < 4) return kind;
+  const last = load<u32>(address + end - 4);
+  for (let i = 0, count = ROWS.length; i < count; i++) {
+    const row = unchecked(ROWS[i]);
+    if (row.last != last) continue;
+    const bytes = row.suffix.byteLength;
+    if (bytes <= longest || !endsWith(address, end, row.suffix)) continue;
     longest = bytes;
-    kind = ROWS[i].kind;
+    kind = row.kind;
   }
   return kind;
 }

@@ -6,9 +6,12 @@ import { Scanner } from "../json/scanner";
 import { NO_FIELD } from "./body-fields";
 import { BodySink } from "./body-sink";
 import { SOURCE_BODY, SOURCE_CHAIN, SOURCE_HEADER } from "./identity";
+import { learnOpenings } from "./learn-openings";
 import { PathKind } from "./paths";
 import { Place } from "./place";
 import { Dialect, Reading, Request } from "./request";
+
+learnOpenings();
 
 /** One per stream, pooled: a few KB, nothing of which grows with the body. */
 export class RequestReader {

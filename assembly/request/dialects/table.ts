@@ -23,7 +23,7 @@ export function formatAt(row: i32): Format {
 export function findFormat(listKey: u64, path: PathKind): i32 {
   let found = NO_FORMAT;
   for (let row = 0; row < FORMATS.length; row++) {
-    if (LIST_KEYS[row] != listKey) continue;
+    if (unchecked(LIST_KEYS[row]) != listKey) continue;
     if (speaks(row, path)) return row;
     if (found == NO_FORMAT) found = row;
   }
@@ -33,7 +33,7 @@ export function findFormat(listKey: u64, path: PathKind): i32 {
 /** Whether a path speaks the format of a row. */
 export function speaks(row: i32, path: PathKind): bool {
   const kind = path == PathKind.Compact ? PathKind.Responses : path;
-  return FORMATS[row].path == kind;
+  return unchecked(FORMATS[row]).path == kind;
 }
 
 /** Which of two formats, both with a list in the body, is meant. */

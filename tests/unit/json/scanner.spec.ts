@@ -3,7 +3,7 @@
 import { hashName } from "../../../assembly/hash/text";
 import { Progress } from "../../../assembly/json/progress";
 import { MAX_DEPTH, Scanner } from "../../../assembly/json/scanner";
-import { bytesOf } from "../window";
+import { bytesOf, intoWindow } from "../window";
 import { record, Recorder, recordBytes, scanBytes } from "./recorder";
 
 const CHUNKS: i32[] = [1, 2, 3, 5, 7, 13, 16, 63, 64, 65, 127, 128, 1000];
@@ -39,6 +39,20 @@ function meaning(literal: string): string {
 }
 
 describe("tokens", () => {
+  it("say nothing of a text that an earlier document was cut in", () => {
+    const recorder = new Recorder();
+    recorder.wantPieces = true;
+    const scanner = new Scanner<Recorder>(recorder);
+    const begun = bytesOf('["' + "한국어 \\n".repeat(300));
+    scanner.feed(intoWindow(begun, 0, begun.length), begun.length);
+    expect(recorder.lines.length > 1).toBe(true);
+    recorder.lines = [];
+    scanBytes(scanner, bytesOf('["ab"]'), 0);
+    expect(recorder.lines[1]).toBe("text " + hashName("ab").toString(16) + "/2/0/0@5");
+    expect(scanner.token.escapes).toBe(0);
+    expect(scanner.token.sample.bytes).toBe(0);
+  });
+
   it("come in document order", () => {
     const lines = record('{"a":[1,true,"x"],"b":{}}', 0).split("\n");
     expect(lines.length).toBe(12);
