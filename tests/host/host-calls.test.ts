@@ -143,3 +143,19 @@ it("an upstream that speaks like stateful_session is not believed for longer tha
   assert.ok(elsewhere > 40);
   assert.ok(moved >= 0.9 * elsewhere, `${moved} of ${elsewhere} were noticed`);
 });
+
+it("a worker whose pins are all obeyed asks who answered once a tick", async () => {
+  // The second worker finds a fleet that is complete: it pins every request, and stateful_session has nothing to say.
+  const envoy = await startCounted({ workers: 2 });
+  const sendAll = (worker: number, count: number): void => {
+    for (let index = 0; index < count; index++) {
+      const body = new Conversation(`session ${worker} ${index}`).next(1).body();
+      envoy.request({ path: CHAT_PATH, body, response: JSON_ANSWER, worker });
+    }
+  };
+  sendAll(0, FOLLOW_UPS);
+  settle(envoy);
+  sendAll(1, FOLLOW_UPS);
+  const calls = callsOf(envoy, () => sendAll(1, FOLLOW_UPS));
+  assert.ok((calls.get("proxy_get_property") ?? 0) < 10, JSON.stringify([...calls]));
+});
