@@ -107,7 +107,8 @@ export class Scanner<S extends Sink> {
     if (this.progress == Progress.Malformed) return this.progress;
     const end = start + <usize>size;
     const first = start - <usize>this.tailBytes;
-    memory.copy(first, changetype<usize>(this.tail), this.tailBytes);
+    // A copy is a call out of the module, even of nothing.
+    if (this.tailBytes > 0) memory.copy(first, changetype<usize>(this.tail), this.tailBytes);
     this.origin = first - <usize>this.position;
     this.askedFrom = 0;
     let stop = this.scan(first, end);
@@ -118,7 +119,7 @@ export class Scanner<S extends Sink> {
     if (left > <usize>WINDOW_SLACK_BYTES) this.progress = Progress.Malformed;
     if (this.progress != Progress.NeedMore) return this.progress;
     this.tailBytes = <i32>left;
-    memory.copy(changetype<usize>(this.tail), stop, left);
+    if (left > 0) memory.copy(changetype<usize>(this.tail), stop, left);
     return this.progress;
   }
 
