@@ -6,6 +6,7 @@ import {
   CLOSED,
   closedSpec,
   OPEN,
+  openSeeds,
   openSpec,
   SCENARIOS,
   scenarioSpec,
@@ -40,7 +41,9 @@ function runsOf(size: Size, done: Results): RunSpec[] {
     for (const seed of seeds.slice(1)) specs.push(closedSpec(cell, `fixed:${best}`, seed));
   }
   for (const cell of open) {
-    for (const seed of seeds) specs.push(...OPEN_WAYS.map((way) => openSpec(cell, way, seed)));
+    for (const seed of openSeeds(cell)) {
+      specs.push(...OPEN_WAYS.map((way) => openSpec(cell, way, seed)));
+    }
   }
   for (const scenario of scenarios) {
     specs.push(scenarioSpec(scenario, "off"), scenarioSpec(scenario, "learned"));
@@ -53,9 +56,7 @@ function findingsOf(size: Size, done: Results): Findings {
   const closedRows = closed
     .map((cell) => closedRow(cell, seeds, done))
     .filter((row) => row !== undefined);
-  const openRows = open
-    .map((cell) => openRow(cell, seeds, done))
-    .filter((row) => row !== undefined);
+  const openRows = open.map((cell) => openRow(cell, done)).filter((row) => row !== undefined);
   const scenarioRows = scenarios
     .map((scenario) => scenarioRow(scenario, done))
     .filter((row) => row !== undefined);
@@ -80,7 +81,8 @@ export const admissionStudy: Study = {
   mostRuns: (size) => {
     const { closed, open, scenarios, seeds } = cellsOf(size);
     const perCell = 3 * seeds.length + 1 + WINDOWS.length;
-    return closed.length * perCell + open.length * 3 * seeds.length + 2 * scenarios.length;
+    const openRuns = open.flatMap(openSeeds).length * OPEN_WAYS.length;
+    return closed.length * perCell + openRuns + 2 * scenarios.length;
   },
   runs: runsOf,
   findings: findingsOf,

@@ -9,9 +9,11 @@ import {
   ENDPOINTS,
   MILLION,
   type OpenCell,
+  openSeeds,
   openSpec,
   type Scenario,
   scenarioSpec,
+  SEEDS,
   type Way,
   WINDOWS,
 } from "./regimes.ts";
@@ -138,7 +140,7 @@ export function closedRow(
   };
 }
 
-/** One arm of an open cell, means over seeds. */
+/** One arm of an open cell, means over its seeds. */
 export interface OpenArm {
   jctS: { mean: number; p50: number; p95: number; p99: number };
   unfinished: number;
@@ -150,6 +152,8 @@ export interface OpenRow extends OpenCell {
   off: OpenArm;
   learned: OpenArm;
   oldest: OpenArm;
+  /** Mean job time with the oldest session first over that without admission, by the first seeds alone. */
+  firstOldestToOff: number;
 }
 
 function openArm(
@@ -177,16 +181,15 @@ function openArm(
   };
 }
 
-export function openRow(
-  cell: OpenCell,
-  seeds: readonly number[],
-  done: Results,
-): OpenRow | undefined {
+export function openRow(cell: OpenCell, done: Results): OpenRow | undefined {
+  const seeds = openSeeds(cell);
   const off = openArm(cell, "off", seeds, done);
   const learned = openArm(cell, "learned", seeds, done);
   const oldest = openArm(cell, "oldest", seeds, done);
   if (off === undefined || learned === undefined || oldest === undefined) return undefined;
-  return { ...cell, off, learned, oldest };
+  const firstMean = (way: Way): number => openArm(cell, way, SEEDS, done)!.jctS.mean;
+  const firstOldestToOff = firstMean("oldest") / firstMean("off");
+  return { ...cell, off, learned, oldest, firstOldestToOff };
 }
 
 export interface ScenarioRow extends ClosedCell {

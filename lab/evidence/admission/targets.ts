@@ -2,6 +2,7 @@
 // What was asked of admission before it was built, held against the figures: met or missed, whatever the runs say.
 import { mean } from "simple-statistics";
 import type { ClosedRow, OpenRow, ScenarioRow } from "./figures.ts";
+import { openSeeds, SEEDS } from "./regimes.ts";
 
 export interface Target {
   asked: string;
@@ -32,6 +33,11 @@ export const times = (ratio: number): string => ratio.toFixed(2);
 /** Sessions and capacity of a cell in a few characters. */
 export function cellName({ sessions, millions }: { sessions: number; millions: number }): string {
   return `${sessions} x ${millions}`;
+}
+
+/** What the first seeds alone say of an open row's mean job time. */
+export function firstSeeds({ firstOldestToOff }: OpenRow): string {
+  return `${times(firstOldestToOff)} by the first ${SEEDS.length} seeds alone`;
 }
 
 /** The least of some ratios and where it is. */
@@ -107,8 +113,8 @@ function openTargets(rows: readonly OpenRow[]): Target[] {
   const share = oldest.mean / off.mean;
   return [
     {
-      asked: `half of the mean job time at ${millions} M and ${ratePerS} sessions a second, and a lower p95`,
-      found: `${times(share)} of the mean, ${times(oldest.p95 / off.p95)} of the p95`,
+      asked: `half of the mean job time at ${millions} M and ${ratePerS} sessions a second, and a lower p95, over ${openSeeds(row).length} seeds`,
+      found: `${times(share)} of the mean (${firstSeeds(row)}), ${times(oldest.p95 / off.p95)} of the p95`,
       isMet: share <= MOST_OF_MEAN_JCT && oldest.p95 < off.p95,
     },
   ];

@@ -4,8 +4,8 @@ import { mean } from "simple-statistics";
 import { markdownTable } from "../markdown.ts";
 import type { Panel, TextTable } from "../study.ts";
 import type { ClosedArm, ClosedRow, OpenArm, OpenRow, ScenarioRow } from "./figures.ts";
-import type { OpenCell } from "./regimes.ts";
-import { cellName, type Target, times, worst } from "./targets.ts";
+import { MORE_SEEDS, type OpenCell, openSeeds, SEEDS } from "./regimes.ts";
+import { cellName, firstSeeds, type Target, times, worst } from "./targets.ts";
 
 const thousands = (tps: number): string => (tps / 1000).toFixed(0);
 const share = (part: number): string => part.toFixed(2);
@@ -181,10 +181,15 @@ function closedVerdicts(rows: readonly ClosedRow[]): string[] {
 function openVerdicts(rows: readonly OpenRow[]): string[] {
   return rows
     .filter(({ off, oldest }) => oldest.jctS.mean < 0.95 * off.jctS.mean)
-    .map(({ off, oldest, millions, ratePerS, heads }) => {
+    .map((row) => {
+      const { off, oldest, millions, ratePerS, heads } = row;
       const ratio = (of: (arm: OpenArm) => number): string => times(of(oldest) / of(off));
       const where = heads === "shared" ? " and shared heads" : "";
-      return `At ${millions} M, ${ratePerS} sessions a second${where}, oldest session first has ${ratio((arm) => arm.jctS.mean)} of the mean job time without admission, ${ratio((arm) => arm.jctS.p95)} of its p95 and ${ratio((arm) => arm.jctS.p99)} of its p99.`;
+      const aside =
+        openSeeds(row).length > SEEDS.length
+          ? ` (over ${openSeeds(row).length} seeds; ${firstSeeds(row)})`
+          : "";
+      return `At ${millions} M, ${ratePerS} sessions a second${where}, oldest session first has ${ratio((arm) => arm.jctS.mean)} of the mean job time without admission${aside}, ${ratio((arm) => arm.jctS.p95)} of its p95 and ${ratio((arm) => arm.jctS.p99)} of its p99.`;
     });
 }
 
@@ -207,7 +212,7 @@ function headVerdicts(rows: readonly ScenarioRow[], closed: readonly ClosedRow[]
 }
 
 const CONDITIONS = (seeds: number): string =>
-  `Eight endpoints, \`sticky\`, the odd half of \`coding-agent-own-heads\`, ${seeds === 1 ? "one seed" : `means over ${seeds} seeds (lowest-highest)`}; holds have no limit unless it says so. Each session has a head of its own, so that its whole context counts against the caches; *asked for* is what all contexts take, over what the fleet holds. Closed populations run for 45 minutes, the first 15 of which are not measured, and begin mid-way, all with empty caches. Where sessions begin at random they do so for an hour on an empty fleet, and all run to their end. The best window is a share of the true capacity, chosen on the first seed of the reported half itself, so it is favoured; it holds with the same rule as \`given\`.`;
+  `Eight endpoints, \`sticky\`, the odd half of \`coding-agent-own-heads\`, ${seeds === 1 ? "one seed" : `means over ${seeds} seeds (lowest-highest)`}; holds have no limit unless it says so. Each session has a head of its own, so that its whole context counts against the caches; *asked for* is what all contexts take, over what the fleet holds. Closed populations run for 45 minutes, the first 15 of which are not measured, and begin mid-way, all with empty caches. Where sessions begin at random they do so for an hour on an empty fleet, and all run to their end; job times differ more from seed to seed there, so the row that a target is set for has ${MORE_SEEDS.length} seeds. The best window is a share of the true capacity, chosen on the first seed of the reported half itself, so it is favoured; it holds with the same rule as \`given\`.`;
 
 /** What there is to write about. */
 export interface Rows {
