@@ -88,14 +88,6 @@ export class PackedValue {
     this.count = min(rows, this.capacity);
   }
 
-  /** Goes on to write anew what `open` has read last, as so many rows that the caller fills: they are this object's own. */
-  rewrite(index: u32, rows: i32): void {
-    this.index = index;
-    this.kept = false;
-    this.rows = changetype<usize>(this.scratch) + HEADER_BYTES;
-    this.count = min(rows, this.capacity);
-  }
-
   /** Reads a value to change; its rows are this object's own until the next `edit`. */
   edit(index: u32): void {
     this.read(index);
