@@ -273,7 +273,8 @@ function readResponsesItem(item: Members): Item {
   });
   const text = members(rows).join("&");
   const id = item["id"];
-  const isReference = text === EMPTY && typeof id === "string" && id !== "" && !("type" in item);
+  const isUntyped = typeof item["type"] !== "string";
+  const isReference = text === EMPTY && typeof id === "string" && id !== "" && isUntyped;
   return {
     text: isReference ? `"id"=${quote(id)}` : text,
     bytes: writer.bytes,
