@@ -25,7 +25,8 @@ const ROUNDS = 40;
 const COPIES = 8;
 /** Small bodies: admission does not look at them, and they would drown it in noise. */
 const BODY_BYTES = 2_000;
-const SESSIONS = 16;
+/** Two on each connection: batches long enough that ticks fall into every one of them. */
+const SESSIONS = 32;
 const STEPS = 10;
 
 const ARMS: Record<string, object> = {
