@@ -67,26 +67,26 @@ function disaggregated(name: string, gbps: number, kneePerS: number): Cell {
 
 /** Letter: tier bandwidth (n 0, b 2.5, c 10, d 40 GB/s for all), number: 100,000 KV tokens an endpoint, p: prefill. */
 export const CELLS: readonly Cell[] = [
-  colocated("n28", ROOMY, 0, 0.38),
+  colocated("n28", ROOMY, 0, 0.42),
   colocated("n07", TIGHT, 0, 0.19),
-  colocated("c28", ROOMY, 10, 0.46),
-  colocated("c07", TIGHT, 10, 0.31),
-  colocated("d28", ROOMY, 40, 0.46),
+  colocated("c28", ROOMY, 10, 0.42),
+  colocated("c07", TIGHT, 10, 0.29),
+  colocated("d28", ROOMY, 40, 0.42),
   colocated("d07", TIGHT, 40, 0.35),
-  disaggregated("pn14", 0, 0.21),
+  disaggregated("pn14", 0, 0.19),
   disaggregated("pd14", 40, 0.61),
 ];
 
 /** What the whole grid has beside `CELLS`; their knees are interpolated between those. */
 const MORE_CELLS: readonly Cell[] = [
-  colocated("n14", EVEN, 0, 0.29),
+  colocated("n14", EVEN, 0, 0.3),
   colocated("b28", ROOMY, 2.5, 0.42),
-  colocated("b14", EVEN, 2.5, 0.34),
+  colocated("b14", EVEN, 2.5, 0.33),
   colocated("b07", TIGHT, 2.5, 0.23),
-  colocated("c14", EVEN, 10, 0.41),
-  colocated("d14", EVEN, 40, 0.42),
-  disaggregated("pb14", 2.5, 0.27),
-  disaggregated("pc14", 10, 0.42),
+  colocated("c14", EVEN, 10, 0.36),
+  colocated("d14", EVEN, 40, 0.39),
+  disaggregated("pb14", 2.5, 0.25),
+  disaggregated("pc14", 10, 0.41),
 ];
 
 export const FULL_CELLS: readonly Cell[] = [...CELLS, ...MORE_CELLS];
