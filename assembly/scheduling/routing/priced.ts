@@ -23,6 +23,8 @@ const COMMITTED_PRICE: f64 = 0.3;
 const DISPLACEMENT: f64 = 20;
 /** Memory is scarce where a context is evicted that was in use so short a time ago. */
 const SCARCE_MS: f64 = 120_000;
+/** Below this G there is no tier. */
+const NO_TIER_SHARE: f64 = 0.1;
 /** What one of several gateways believes may be stale: it moves a session practically never. */
 const BLIND_GAP_SECONDS: f64 = 20;
 /** Without a tier a session moves at most once in this time. */
@@ -35,12 +37,13 @@ const MOVE_WINDOW_MS: f64 = 60_000;
  *     own(i)    = w1 uncached(i) + w2 fetched(i)
  *     cold:       argmin w1 q_i + own(i) + D f_i + 0.3 rho r_i
  *     follow-up:  v(i) = w1 q_i + 10 own(i) + D f_i, away from home j where memory is scarce: + 20 (1 - G) w1 L
- *                 moves from j to argmin v only if v < v(j) - 2 s and the last move is 60 s (1 - G) ago
+ *                 moves from j to argmin v only if v < v(j) - s and the last move is 60 s (1 - G) ago;
+ *                 s = 2 seconds, without a tier 4
  *
  * Memory is scarce where an endpoint evicted, within two minutes of its last use, a context that was asked for
  * again. A move would then carry the thrashing to an endpoint that is spared so far, so that sessions whose home
  * evicted them keep it as well; elsewhere these are cold. In a prefill pool memory always counts as scarce. Nobody
- * decodes there, so that own work weighs 3 instead of 10, and one second is enough to move.
+ * decodes there, so that own work weighs 3 instead of 10, and s is 1 second.
  *
  * One of several gateways that share nothing (and no complete tier) cannot see who serves a session that is new to
  * it: cold requests then go to the session's rendezvous endpoint, and the gap is 20 s. Another gateway's load is
@@ -143,7 +146,8 @@ export class Priced extends Policy {
 
   private get gapSeconds(): f64 {
     const gap = this.options.moveGapSeconds;
-    return this.options.prefillPool ? gap / 2 : gap;
+    if (this.options.prefillPool) return gap / 2;
+    return this.estimate.share < NO_TIER_SHARE ? 2 * gap : gap;
   }
 
   private followCost(row: i32, loads: Loads): f64 {

@@ -110,6 +110,15 @@ describe("priced, with a home", () => {
     expect(scene.pick(priced(scene))).toBe(11);
   });
 
+  it("wants four seconds where no tier returns what a move leaves behind", () => {
+    // home: w1 q + 1 s; elsewhere 10 * 5.1 s = 51 s
+    const scene = new Scene(2, 51_000).home(0, 50_000).load(0, 535_000);
+    scene.options.tier = Tier.None;
+    expect(scene.pick(priced(scene))).toBe(10);
+    scene.load(0, 545_000);
+    expect(scene.pick(priced(scene))).toBe(11);
+  });
+
   it("forgets a home whose belief is older than an eviction seen there", () => {
     const scene = new Scene(2, 51_000).home(0, 50_000, NOW_MS - 400_000).load(0, 10);
     scene.loads.horizonMs[0] = NOW_MS - 350_000;
