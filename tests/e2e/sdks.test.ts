@@ -10,7 +10,7 @@ import { talkInAiSdk } from "./sdks/ai-sdk.ts";
 import { talkInMessages } from "./sdks/anthropic.ts";
 import { talkInLangChainChat, talkInLangChainResponses } from "./sdks/langchain.ts";
 import { talkInChat, talkInResponses, talkInStoredResponses } from "./sdks/openai.ts";
-import { talkInPython } from "./sdks/python.ts";
+import { pythonOfSdks, talkInPython } from "./sdks/python.ts";
 import { EXPECTED_CALLS, scriptFor, TOOL_ROUNDS, type Talk } from "./sdks/script.ts";
 
 const CHAT = "/v1/chat/completions";
@@ -87,6 +87,7 @@ function expected({ path, stored = false }: Speaker): object[] {
 }
 
 test("each call of an SDK's conversation is known as its turn and stays home", async (t) => {
+  pythonOfSdks();
   const { envoy, gpus } = await startGateway(t);
   for (const speaker of SPEAKERS) {
     const { sdk, talk } = speaker;

@@ -14,10 +14,18 @@ const ENVIRONMENT = {
   PYTHONUTF8: "1",
 };
 
+/**
+ * The interpreter with the SDKs. Installing them stops this process: call it before there is an Envoy, which would
+ * take endpoints of this process for dead meanwhile.
+ */
+export function pythonOfSdks(): string {
+  return pythonWith(fromRoot(FOLDER, "requirements.txt"));
+}
+
 /** The conversation of one of the speakers that converse.py knows. */
 export function talkInPython(speaker: string): Talk {
   return async (url, script) => {
-    const python = pythonWith(fromRoot(FOLDER, "requirements.txt"));
+    const python = pythonOfSdks();
     const program = fromRoot(FOLDER, "converse.py");
     const output = await runPython(
       python,
