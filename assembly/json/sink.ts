@@ -27,15 +27,13 @@ export class Token {
 
   /** Decoded length of a key or text in UTF-8 bytes. */
   bytes: u32 = 0;
-  /**
-   * Details, none of which a short plain text has: bytes that belong to characters outside ASCII, how many such
-   * characters there are,
-   */
+  // Details follow, none of which a short plain text has.
+  /** Bytes that belong to characters outside ASCII, and how many such characters there are. */
   wideBytes: u32 = 0;
   wideCharacters: u32 = 0;
-  /** escapes that its canonical form has (how much of it is code, or JSON in a text), */
+  /** Escapes that its canonical form has: how much of it is code, or JSON in a text. */
   escapes: u32 = 0;
-  /** and what a tokenizer would make of it. */
+  /** What a tokenizer would make of it. */
   readonly sample: TokenSample = new TokenSample();
 
   /** Decoded bytes of a key or text, where it was wanted or is short (`textBytes` 0 and `bytes` > 0: not kept). */
@@ -66,7 +64,9 @@ export class Token {
   // @ts-ignore: decorator
   @inline
   clearWants(): void {
-    // All at once: they lie side by side, and this is done for every token.
+    // All at once: they lie side by side at the end, and this is done for every token.
+    if (offsetof<Token>() != offsetof<Token>("wantText") + 3)
+      ERROR("what lies behind the wants would be cleared with them");
     store<u32>(changetype<usize>(this), 0, offsetof<Token>("wantText"));
   }
 }

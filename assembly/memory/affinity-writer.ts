@@ -181,7 +181,7 @@ export class AffinityWriter {
   /** Updates the entry that the look-up matched; false where that is gone. */
   private revisit(request: Request, fleet: Fleet, homes: Homes, slot: i32, nowMs: u64): bool {
     const table = this.table;
-    let index = table.locate(homes.matchedKey, homes.matchedHead);
+    const index = table.locate(homes.matchedKey, homes.matchedHead);
     if (index < 0) return false;
     // What was counted when it was sent is not counted again.
     if (homes.matchedEnd || (homes.shared && homes.reserved != slot)) {

@@ -29,8 +29,9 @@ import { SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 
 /**
  * Bounds of one request: a look-up reads one bucket and, where that does not know, the session's row; an answer writes
- * the bucket (reading it again where it changed meanwhile), at times also the session's row and a head. With what the fleet reads and writes (5 and 5)
- * that makes 10 reads and 8 writes. Where so many begin alike that rows spilled, SPILLED_READS and two of both more.
+ * the bucket (reading it again where it changed meanwhile), at times also the session's row and a head. With what the
+ * fleet reads and writes (5 and 5) that makes 10 reads and 8 writes. Where so many begin alike that rows spilled,
+ * SPILLED_READS and two of both more.
  */
 
 /** The deepest boundaries that are looked for: an opening alone says little of a long conversation. */

@@ -64,7 +64,7 @@ function requestsOf(session: string, cell: Cell): Sent[] {
   }));
 }
 
-/** Follow-ups of fresh sessions, one on each connection; the first request of each is sent before the clock starts. */
+/** Follow-ups of fresh sessions, dealt out to the connections; the first request of each is sent before the clock starts. */
 async function runBatch(arm: Arm, cell: Cell): Promise<number> {
   const queues: Sent[][] = arm.clients.map(() => []);
   for (let index = 0; index < cell.sessions; index++) {
