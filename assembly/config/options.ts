@@ -100,7 +100,8 @@ export class Options {
   holdStallMs: i32 = 1000;
   /**
    * Milliseconds between two ticks: held requests are looked at, and what a worker has counted
-   * and learned is given to the others and to Envoy's stats.
+   * and learned is given to the others and to Envoy's stats. A worker without streams for ten
+   * seconds ticks twice a second at most, until the next stream comes.
    */
   tickMs: i32 = 50;
   /**

@@ -12,7 +12,7 @@ import { propertyAddress, propertyPath, propertySize, readProperty } from "../ho
 import { randomBits } from "../host/random";
 import { readShared, writeShared } from "../host/shared-data";
 import { HeaderMapType } from "../host/status";
-import { NS_PER_MS, nowNs, selectContext, setTickPeriod } from "../host/streams";
+import { NS_PER_MS, nowNs, selectContext } from "../host/streams";
 import { HostText } from "../host/text";
 import { SharedStore } from "../memory/shared-store";
 import { Meters } from "../metrics/meters";
@@ -32,6 +32,7 @@ import { ListenerLimits } from "./listener-limits";
 import { RequestHead } from "./request-head";
 import { Router } from "./router";
 import { StreamTable } from "./stream-table";
+import { TickPace } from "./tick-pace";
 import { Turnaround } from "./turnaround";
 
 const PLUGIN_NAME = propertyPath("plugin_name");
@@ -68,12 +69,13 @@ export class FilterRoot {
   limits: ListenerLimits = new ListenerLimits("", 0);
   window: Landing = new Landing(0);
   router: Router | null = null;
+  private pace: TickPace | null = null;
   /** A body was delivered while headers were held: the host has the flag. */
   holdWorks: bool = false;
   /** The stream whose own callback asks for room; others are let go from outside theirs. */
   deciding: FilterStream | null = null;
 
-  /** Wall clock when it was last asked, ms: at most a tick ago. */
+  /** Wall clock when it was last asked, ms: at most a tick ago while there are streams. */
   recentMs: u64 = 0;
   private isDraining: bool = false;
   private options: Options = new Options();
@@ -120,13 +122,15 @@ export class FilterRoot {
     this.window = new Landing(<u32>options.bodyWindowBytes, WINDOW_MARGIN);
     this.router = new Router(options, this.store, this.meters, vmId());
     this.nowMs();
-    setTickPeriod(<u32>options.tickMs);
+    this.pace = new TickPace(<u32>options.tickMs);
     return true;
   }
 
   openStream(contextId: u32): void {
     const router = this.router;
-    if (router === null) return;
+    const pace = this.pace;
+    if (router === null || pace === null) return;
+    if (pace.enter()) this.nowMs();
     const spare = this.spareStreams;
     const stream = spare.length > 0 ? spare.pop() : new FilterStream(this, router);
     stream.open(contextId);
@@ -137,6 +141,8 @@ export class FilterRoot {
     stream.close();
     FilterRoot.streams.remove(stream.contextId);
     const router = this.router;
+    const pace = this.pace;
+    if (pace !== null) pace.leave();
     if (this.isDraining && router !== null) router.tick(this.nowMs()); // No tick comes any more.
     if (this.spareStreams.length < POOL_SIZE) this.spareStreams.push(stream);
   }
@@ -144,8 +150,10 @@ export class FilterRoot {
   /** Releases what got no byte for `hold_stall_ms`, and takes over what other workers learned. */
   tick(): void {
     const router = this.router;
-    if (router === null) return;
+    const pace = this.pace;
+    if (router === null || pace === null) return;
     const nowMs = this.nowMs();
+    pace.judge(nowMs);
     this.limits.refresh();
     router.tick(nowMs);
     const clusters = router.fleets.clusters;
