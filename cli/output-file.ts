@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files and folders that commands write their results to: refused before the work begins, and with one clear line.
-import { accessSync, constants, existsSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Failure } from "./failure.ts";
 
@@ -42,6 +42,23 @@ export function requireFolder(flag: string, path: string): void {
     while (!existsSync(nearest)) nearest = dirname(nearest);
     if (!statSync(nearest).isDirectory()) throw new Error(`${nearest} is no folder`);
     accessSync(nearest, constants.W_OK | constants.X_OK);
+  } catch (fault) {
+    throw new Failure(`--${flag} ${path}: cannot be written: ${reasonOf(fault)}`);
+  }
+}
+
+/**
+ * Makes a folder with those that it lies in. One by one: where the system refuses one with "not found", as /proc does,
+ * `mkdir` with `recursive` tries for ever (Node 20).
+ * @throws Failure when one of them cannot be made
+ */
+export function makeFolder(flag: string, path: string): void {
+  const missing: string[] = [];
+  for (let folder = resolve(path); !existsSync(folder); folder = dirname(folder)) {
+    missing.unshift(folder);
+  }
+  try {
+    for (const folder of missing) mkdirSync(folder);
   } catch (fault) {
     throw new Failure(`--${flag} ${path}: cannot be written: ${reasonOf(fault)}`);
   }

@@ -14,6 +14,7 @@ const CALM_MS: u64 = 10_000;
  */
 const CALM_PERIOD_MS: u32 = 500;
 
+
 @final
 export class TickPace {
   private open: i32 = 0;

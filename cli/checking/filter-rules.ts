@@ -22,7 +22,21 @@ function checkFlag(plugin: Node, options: CheckedOptions, where: string): Findin
   return [error(where, message)];
 }
 
+/** Names of Envoy's enumeration `FailurePolicy`; it takes their numbers as well. */
+const FAILURE_POLICIES = ["UNSPECIFIED", "FAIL_RELOAD", "FAIL_CLOSED", "FAIL_OPEN"];
+const RUNTIMES = ["v8", "wasmtime", "wamr", "null"].map((name) => `envoy.wasm.runtime.${name}`);
+
+/** What Envoy refuses at load, where a name is not one of a few. */
+function checkName(plugin: Node, path: string, names: string[], where: string): Finding[] {
+  const name = textAt(plugin, path);
+  if (name === "" || names.includes(name)) return [];
+  const field = path.split(".").pop();
+  return [error(where, `${field} ${name} is not known to Envoy; ${names.join(", ")} are`)];
+}
+
 function checkFailurePolicy(plugin: Node, where: string): Finding[] {
+  const unknown = checkName(plugin, "failure_policy", FAILURE_POLICIES, where);
+  if (unknown.length > 0) return unknown;
   const policy = textAt(plugin, "failure_policy");
   if (policy === "FAIL_RELOAD") return [];
   if (policy === "FAIL_OPEN") {
@@ -96,7 +110,11 @@ function checkFilterState(chain: Chain): Finding[] {
 
 /** Rules about the filter's own plugin configuration. */
 export function checkPlugin(plugin: Node, options: CheckedOptions, where: string): Finding[] {
-  return [...checkFlag(plugin, options, where), ...checkFailurePolicy(plugin, where)];
+  return [
+    ...checkFlag(plugin, options, where),
+    ...checkFailurePolicy(plugin, where),
+    ...checkName(plugin, "vm_config.runtime", RUNTIMES, where),
+  ];
 }
 
 function checkOnlyOne({ filters, where }: Chain): Finding[] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `evidence`: plays the studies in virtual time and writes their results as Markdown, a page and figures.
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { announcement, conduct, writtenResults } from "../../lab/evidence/conduct.ts";
 import { renderEvidence } from "../../lab/evidence/html.ts";
@@ -26,7 +26,7 @@ import { Failure } from "../failure.ts";
 import { interruption } from "../interruption.ts";
 import { wholeNumber } from "../numbers.ts";
 import { oneOf } from "../one-of.ts";
-import { requireWritable, writeJson, writeOutput } from "../output-file.ts";
+import { makeFolder, requireWritable, writeJson, writeOutput } from "../output-file.ts";
 import { fromRoot } from "../paths.ts";
 
 export interface EvidenceOptions {
@@ -115,7 +115,7 @@ async function playAside(
 }
 
 function writeRows(folder: string, study: Study, rows: readonly RunRow[]): void {
-  mkdirSync(join(folder, "results"), { recursive: true });
+  makeFolder("out", join(folder, "results"));
   writeOutput("out", figuresOf(folder, study), packed(rows));
 }
 
@@ -163,7 +163,7 @@ function pageAt(path: string): string {
 function writtenRows(folder: string, study: Study): RunRow[] {
   const path = figuresOf(folder, study);
   const rows = readPacked(path);
-  if (rows.length === 0) throw new Failure(`--render: there are no runs in ${path}`);
+  if (rows.length === 0) throw new Failure(`there are no runs in ${path} yet`);
   return rows;
 }
 
@@ -172,8 +172,8 @@ async function write(
   folders: { text: string; page: string },
   keepRows: boolean,
 ): Promise<void> {
-  mkdirSync(join(folders.text, "results"), { recursive: true });
-  mkdirSync(folders.page, { recursive: true });
+  makeFolder("out", join(folders.text, "results"));
+  makeFolder("out", folders.page);
   const path = join(folders.text, RESULTS);
   let text = pageAt(path);
   for (const { study, rows, findings } of told) {
@@ -190,6 +190,14 @@ async function write(
   say(`${path}, ${join(folders.page, PAGE)}`);
 }
 
+/** What is to be done instead of a run of the studies. */
+const WAYS = ["render", "knees", "repeat", "drivers"] as const;
+
+function requireOneWay(options: EvidenceOptions): void {
+  const given = WAYS.filter((way) => options[way] !== undefined).map((way) => `--${way}`);
+  if (given.length > 1) throw new Failure(`${given.join(" and ")}: only one of them at a time`);
+}
+
 /**
  * Everything that can be wrong about the flags is said before anything runs.
  * @param name the study, all of them when there is none
@@ -200,6 +208,7 @@ export async function evidence(
   options: EvidenceOptions,
   among: readonly Study[] = STUDIES,
 ): Promise<void> {
+  requireOneWay(options);
   const size = sizeOf(options);
   const studies = studiesNamed(name, among);
   const workers = wholeNumber("workers", options.workers, 1, 64);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The init command: writes commented manifests for a platform into a folder of the user's.
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
-import { requireFolder, writeOutput } from "../output-file.ts";
+import { makeFolder, requireFolder, writeOutput } from "../output-file.ts";
 import { type Platform, PLATFORMS, SHIPPED, templatesFor } from "../packaging/templates.ts";
 
 export interface InitOptions {
@@ -64,7 +64,7 @@ export async function init(platform: string, options: InitOptions): Promise<stri
   const paths = templates.map(({ name }) => join(options.out, name));
   const taken = paths.find((path) => existsSync(path));
   if (taken !== undefined) throw new Failure(`${taken} exists already`);
-  mkdirSync(options.out, { recursive: true });
+  makeFolder("out", options.out);
   for (const [index, { content }] of templates.entries()) {
     writeOutput("out", paths[index] ?? "", content);
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds OCI images of the module without a container engine, in the layouts that Istio and Envoy Gateway accept.
 import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { pack } from "tar-stream";
+import { makeFolder } from "../output-file.ts";
 
 /**
  * `image`: an ordinary OCI image whose single layer holds `plugin.wasm`; every registry takes it.
@@ -112,7 +113,7 @@ export async function writeImageLayout(
     }),
   );
   const blobs = join(folder, "blobs", "sha256");
-  mkdirSync(blobs, { recursive: true });
+  makeFolder("out", blobs);
   for (const { descriptor, bytes } of [config, ...layers, manifest]) {
     writeFileSync(join(blobs, descriptor.digest.replace("sha256:", "")), bytes);
   }

@@ -85,6 +85,20 @@ const TRAPS: Trap[] = [
     says: /^warning: failure_policy FAIL_OPEN/,
   },
   {
+    what: "a failure policy that Envoy does not have",
+    change: (tree) => {
+      plugin(tree)["failure_policy"] = "FAIL_RELAOD";
+    },
+    says: /^error: failure_policy FAIL_RELAOD is not known to Envoy; UNSPECIFIED, FAIL_RELOAD, /,
+  },
+  {
+    what: "a runtime that Envoy does not have",
+    change: (tree) => {
+      (plugin(tree)["vm_config"] as Node)["runtime"] = "envoy.wasm.runtime.v9";
+    },
+    says: /^error: runtime envoy\.wasm\.runtime\.v9 is not known to Envoy; /,
+  },
+  {
     what: "a session filter in front of the filter",
     change: (tree) => {
       const [first, second, ...rest] = nodesAt(manager(tree), "http_filters");

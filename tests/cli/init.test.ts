@@ -117,3 +117,10 @@ test("init and image refuse a folder that cannot be made, before they begin", as
     await assert.rejects(image({ out, variant: "image" }), refused);
   }
 });
+
+test("init and image say so where the system has no room for a folder", async () => {
+  const out = "/proc/smetric-envoy";
+  const refused = /^Failure: --out \/proc\/smetric-envoy(\/\S+)?: cannot be written: /;
+  await assert.rejects(init("istio", { out }), refused);
+  await assert.rejects(image({ out, variant: "image" }), refused);
+});

@@ -137,8 +137,9 @@ describe("the evidence command", () => {
     await refuses({ json: join(folder, "no", "x.json") }, /--json .*: cannot be written/);
     await refuses(
       { render: true, out: join(folder, "empty") },
-      /--render: there are no runs in .*\.ndjson\.gz/,
+      /there are no runs in .*\.ndjson\.gz yet/,
     );
+    await refuses({ render: true, repeat: "c07" }, /--render and --repeat: only one of them/);
     assert.ok(!existsSync(CACHE));
   });
 });
