@@ -38,6 +38,14 @@ export interface CostStep {
   spread_us: [number, number];
 }
 
+/** What a filter costs over an empty one, from the lowest rounds. */
+export interface FollowUp {
+  /** It is the only one: its code and data are where Envoy has left the caches. */
+  alone_us: number;
+  /** Each further one of a row, whose code is warm from the one before. */
+  further_us: number;
+}
+
 export interface CostReport {
   rows: CostRow[];
   fit: CostFit;
@@ -45,8 +53,8 @@ export interface CostReport {
   /** A request that is looked for in vain at every boundary and then stored, over a follow-up of the same size. */
   worst_extra_us: number;
   us_per_sse_chunk: number;
-  /** A filter that makes the same calls into Envoy for a follow-up and nothing else, over an empty one; lowest rounds. */
-  calls_us: number;
+  /** A follow-up of 2 KB through the filter, and through one that only makes the same calls into Envoy. */
+  follow_up: { smetric: FollowUp; calls: FollowUp };
   /** What a filter calls besides because it is one of a row: less to pay where there is one. */
   row_calls_us: number;
   /** Of a filter that is alone, for a follow-up. */
@@ -78,7 +86,18 @@ const SMALL_BYTES = 2_000;
 const PROXIES: Proxy[] = ["envoy", "envoy-empty-wasm", "envoy-copy-wasm", "smetric"];
 const CHAINS = ["empty-chain", "copy-chain", "smetric-chain"];
 /** Also in the cell of a small follow-up: filters that only call, and the filter that times its callbacks. */
-const YARDSTICKS: YardstickFilter[] = ["calls", "chained-calls", "timed"];
+const YARDSTICKS: Yardstick[] = [
+  { name: "calls", filter: "calls", isAlone: true },
+  { name: "calls-chain", filter: "calls", isAlone: false },
+  { name: "chained-calls-chain", filter: "chained-calls", isAlone: false },
+  { name: "timed", filter: "timed", isAlone: true },
+];
+
+interface Yardstick {
+  name: string;
+  filter: YardstickFilter;
+  isAlone: boolean;
+}
 
 interface Lab {
   rows: Arm[];
@@ -106,8 +125,8 @@ async function openLab(options: CostOptions): Promise<Lab> {
   try {
     for (const [index, name] of PROXIES.entries()) await open(name, wasm[index - 1], 1);
     for (const [index, name] of CHAINS.entries()) await open(name, wasm[index], copies);
-    for (const name of YARDSTICKS) {
-      await open(name, await buildYardstick(name), name === "timed" ? 1 : copies);
+    for (const { name, filter, isAlone } of YARDSTICKS) {
+      await open(name, await buildYardstick(filter), isAlone ? 1 : copies);
     }
   } catch (error) {
     await stop();
@@ -199,7 +218,8 @@ function fitOf(steps: CostStep[]): CostFit {
 /** All cells: each size with both kinds of answer, then what only the chains are asked. */
 function cellsOf(lab: Lab, sizes: number[]): Cell[] {
   const all = [...lab.rows, ...lab.chains];
-  const plain = cellOf([...lab.chains, ...lab.yardsticks], SMALL_BYTES, false);
+  const alone = lab.rows.filter(({ name }) => name !== "envoy");
+  const plain = cellOf([...alone, ...lab.chains, ...lab.yardsticks], SMALL_BYTES, false);
   return [
     ...sizes.flatMap((bytes) => [cellOf(all, bytes, false), cellOf(lab.rows, bytes, true)]),
     plain,
@@ -208,21 +228,35 @@ function cellsOf(lab: Lab, sizes: number[]): Cell[] {
   ];
 }
 
+/** What arms with one filter and with a row of them say of it, each over the empty ones. */
+function followUpOf(times: Times, alone: string, chain: string, copies: number): FollowUp {
+  const lowest = (name: string): number => spreadOf(times.get(name) ?? []).lowest;
+  const one = lowest(alone) - lowest("envoy-empty-wasm");
+  const row = lowest(chain) - lowest("empty-chain");
+  return { alone_us: round(one, 2), further_us: round((row - one) / (copies - 1), 2) };
+}
+
+type Extras = Pick<
+  CostReport,
+  "worst_extra_us" | "us_per_sse_chunk" | "follow_up" | "row_calls_us"
+>;
+
 /** A follow-up, the same with a streamed answer, and a request that nothing is known of. */
-function extrasOf(
-  extras: Times[],
-  copies: number,
-): Pick<CostReport, "worst_extra_us" | "us_per_sse_chunk" | "calls_us" | "row_calls_us"> {
+function extrasOf(extras: Times[], copies: number): Extras {
   const [followUp = 0, streamed = 0, cold = 0] = extras.map(
     (times) => overEmpty(times, "smetric-chain", copies).quartile,
   );
-  const [calls = 0, chained = 0] = (["calls", "chained-calls"] as const).map(
-    (name) => overEmpty(extras[0] ?? new Map<string, number[]>(), name, copies).lowest,
+  const plain = extras[0] ?? new Map<string, number[]>();
+  const [calls = 0, chained = 0] = ["calls-chain", "chained-calls-chain"].map(
+    (name) => overEmpty(plain, name, copies).lowest,
   );
   return {
     worst_extra_us: round(cold - followUp, 2),
     us_per_sse_chunk: round((streamed - followUp) / (EVENTS + 1), 2),
-    calls_us: round(calls, 2),
+    follow_up: {
+      smetric: followUpOf(plain, "smetric", "smetric-chain", copies),
+      calls: followUpOf(plain, "calls", "calls-chain", copies),
+    },
     row_calls_us: round(chained - calls, 2),
   };
 }
@@ -243,7 +277,7 @@ export async function benchCost(options: CostOptions = {}): Promise<CostReport> 
   } finally {
     await lab.stop();
   }
-  const timed = lab.yardsticks[YARDSTICKS.indexOf("timed")]!;
+  const timed = lab.yardsticks[YARDSTICKS.findIndex(({ filter }) => filter === "timed")]!;
   const sized = cells.slice(0, 2 * sizes.length);
   const steps = sized.flatMap((cell, index) =>
     cell.streaming ? [] : [stepOf(times[index]!, cell.bodies.bytes, lab.copies)],

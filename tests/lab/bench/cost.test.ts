@@ -58,6 +58,12 @@ describe("bench:cost on real Envoys, small", () => {
     }
   });
 
+  it("tells a filter that is alone from one of a row", () => {
+    for (const { alone_us, further_us } of Object.values(report.follow_up)) {
+      assert.ok(Number.isFinite(alone_us) && Number.isFinite(further_us));
+    }
+  });
+
   it("times the callbacks of a filter that is alone", () => {
     for (const us of Object.values(report.callbacks_us)) assert.ok(us > 0);
   });
@@ -100,7 +106,11 @@ describe("The yardsticks of the bench", () => {
     const fit = { fixed_us: 1, us_per_mib: 2, scan_gb_per_s: 3 };
     const admission = { us_per_request: 6, spread_us: [5, 7] as [number, number] };
     const callbacks_us = callbackTimes(" callbacks 4100 900 800 700 600");
-    const calls = { calls_us: 6, row_calls_us: 3, callbacks_us };
+    const follow_up = {
+      smetric: { alone_us: 33.5, further_us: 18 },
+      calls: { alone_us: 17, further_us: 7.5 },
+    };
+    const calls = { follow_up, row_calls_us: 3, callbacks_us };
     const empty = { rows: [], fit, steps: [], worst_extra_us: 4, us_per_sse_chunk: 5, ...calls };
     assert.match(
       printCost(empty, admission, [], speeds),
@@ -108,5 +118,6 @@ describe("The yardsticks of the bench", () => {
     );
     assert.match(printCost(empty, admission, [], speeds), /escape-dense code/);
     assert.match(printCost(empty, admission, [], speeds), /request headers +│ +4\.1/);
+    assert.match(printCost(empty, admission, [], speeds), /smetric +│ +33\.5 +│ +18/);
   });
 });
