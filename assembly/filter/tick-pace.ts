@@ -14,7 +14,7 @@ const CALM_MS: u64 = 10_000;
  */
 const CALM_PERIOD_MS: u32 = 500;
 
-
+/** One per plugin configuration and VM. */
 @final
 export class TickPace {
   private open: i32 = 0;
