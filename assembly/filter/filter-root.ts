@@ -14,6 +14,7 @@ import { readShared, writeShared } from "../host/shared-data";
 import { HeaderMapType } from "../host/status";
 import { NS_PER_MS, nowNs, selectContext } from "../host/streams";
 import { HostText } from "../host/text";
+import { isDue } from "../memory/roster";
 import { SharedStore } from "../memory/shared-store";
 import { Meters } from "../metrics/meters";
 import { Outcome } from "../metrics/outcome";
@@ -26,7 +27,6 @@ import { AnswerHead } from "./answer-head";
 import { EnvoySharedStore } from "./envoy-shared-store";
 import { EnvoyStatSink } from "./envoy-stats";
 import { FilterStream } from "./filter-stream";
-import { OWN_PREFIX } from "./header-names";
 import { HeldStreams } from "./held-streams";
 import { ListenerLimits } from "./listener-limits";
 import { RequestHead } from "./request-head";
@@ -114,7 +114,8 @@ export class FilterRoot {
       options.agentFinalHeader,
     );
     const guards = options.priorityScheme != PriorityScheme.None;
-    this.head.guarded = new HostText(guards ? options.priorityHeader : "");
+    this.head.priority = new HostText(guards ? options.priorityHeader : "");
+    this.head.prefill = new HostText(options.prefillHeader);
     this.extraPaths = new ExtraPaths(options.extraPaths);
     this.judgedRoute = 0;
     this.tenantHeader = new HostText(options.tenantHeader);
@@ -163,7 +164,7 @@ export class FilterRoot {
     }
     const patience = <u64>this.options.holdStallMs;
     for (let stream = this.held.first; stream !== null; stream = this.held.first) {
-      if (nowMs < stream.lastByteMs + patience) return;
+      if (!isDue(stream.lastByteMs, patience, nowMs)) return;
       stream.releaseStalled(nowMs);
     }
   }
@@ -218,7 +219,7 @@ export class FilterRoot {
     if (router === null || router.observes) return;
     if (!trailers.read(HeaderMapType.RequestTrailers)) return;
     while (trailers.next()) {
-      if (!OWN_PREFIX.begins(trailers.nameAddress, trailers.nameSize)) continue;
+      if (!this.head.isOurs(trailers.nameAddress, trailers.nameSize)) continue;
       removeHeader(HeaderMapType.RequestTrailers, trailers.nameAddress, trailers.nameSize);
     }
   }
@@ -315,6 +316,7 @@ export class FilterRoot {
     const identity = turnaround.request.identity;
     head.reset();
     identity.reset();
+    turnaround.tenant = 0;
     if (!headers.read(HeaderMapType.Request)) return;
     while (headers.next()) {
       head.note(headers);

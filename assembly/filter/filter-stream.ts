@@ -8,7 +8,8 @@ import { Outcome } from "../metrics/outcome";
 import { Counter } from "../metrics/meters";
 import { RequestReader } from "../request/reader";
 import { answerFromHeaders, isTold } from "../request/told";
-import { Reading } from "../request/request";
+import { Dialect, Reading } from "../request/request";
+import { AnswerKind } from "../response/answer-kind";
 import { Verdict } from "../scheduling/admission/admission";
 import { refuseRequest } from "./refusal";
 import { AnswerReader } from "../response/answer-reader";
@@ -76,7 +77,7 @@ export class FilterStream {
     this.contentLength = UNKNOWN_LENGTH;
     this.seenBytes = 0;
     this.stalledMs = 0;
-    this.answer.outcome.reset();
+    this.answer.reset(Dialect.None, AnswerKind.Unknown);
     this.turnaround.reset();
   }
 
@@ -144,6 +145,7 @@ export class FilterStream {
     if (!this.decided || size == 0) return;
     if (!this.answering) {
       this.answering = true;
+      this.answer.outcome.firstByte = true;
       this.router.noteFirstByte(this.turnaround);
     }
     if (this.answer.wantsMore) this.feedAnswer(size);
@@ -159,6 +161,8 @@ export class FilterStream {
     if (this.decided) this.closeBooks();
     if (this.root.records) this.writeRecord();
     this.root.meters.countOutcome(this.outcome);
+    // Its end may have made room. Last of all: whoever is let go is the stream that calls speak of from here on.
+    if (this.decided) this.root.letGo(this.turnaround, this.root.recentMs);
   }
 
   private writeRecord(): void {
@@ -175,7 +179,6 @@ export class FilterStream {
     this.router.learn(this.turnaround, nowMs); // The answer may have begun before the request ended.
     this.router.teach(this.turnaround, this.answer.outcome, timeNs, nowMs);
     this.router.finish(this.turnaround, this.answer.outcome, nowMs);
-    this.root.letGo(this.turnaround, nowMs); // Its end may have made room.
   }
 
   /** Called when the host forgets the stream; a stream without a log callback is closed here. */

@@ -43,8 +43,11 @@ export class RequestHead {
   encoded: bool = false;
   /** How many headers of our own the client sent. */
   forged: i32 = 0;
-  /** One more header that only the filter may write (the engine's priority); empty = none. */
-  guarded: HostText = new HostText("");
+  // Headers without our prefix that only the filter may write; empty = none.
+  /** The engine's priority. */
+  priority: HostText = new HostText("");
+  /** What names the prefill endpoint. */
+  prefill: HostText = new HostText("");
   private readonly forgedNames: StaticArray<usize> = new StaticArray<usize>(MAX_FORGED);
   private readonly forgedSizes: StaticArray<u32> = new StaticArray<u32>(MAX_FORGED);
 
@@ -115,10 +118,17 @@ export class RequestHead {
     }
   }
 
+  /** Whether only the filter may write a header of this name. */
+  isOurs(name: usize, size: u32): bool {
+    return (
+      OWN_PREFIX.begins(name, size) ||
+      this.priority.equals(name, size) ||
+      this.prefill.equals(name, size)
+    );
+  }
+
   private noteForged(header: HeaderCursor): void {
-    const own = OWN_PREFIX.begins(header.nameAddress, header.nameSize);
-    if (!own && !this.guarded.equals(header.nameAddress, header.nameSize)) return;
-    if (this.forged == MAX_FORGED) return;
+    if (this.forged == MAX_FORGED || !this.isOurs(header.nameAddress, header.nameSize)) return;
     this.forgedNames[this.forged] = header.nameAddress;
     this.forgedSizes[this.forged] = header.nameSize;
     this.forged++;

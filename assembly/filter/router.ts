@@ -59,6 +59,8 @@ export class Router {
   private readonly witness: PinWitness = new PinWitness();
   /** The chance of the request at hand. */
   private drawn: u64 = 0;
+  /** Whose loads these are. */
+  private loaded: Fleet | null = null;
   private chance: u64;
 
   constructor(
@@ -144,6 +146,7 @@ export class Router {
   /** Fills the loads of a fleet as one request sees them; they stay until the next one. */
   load(turnaround: Turnaround, fleet: Fleet, nowMs: u64): void {
     this.drawn = this.nextChance();
+    this.loaded = fleet;
     fleet.load(this.loads, turnaround.request, turnaround.homes, nowMs, this.drawn);
   }
 
@@ -331,6 +334,7 @@ export class Router {
   }
 
   private send(turnaround: Turnaround, fleet: Fleet, slot: i32, nowMs: u64): void {
+    if (this.loaded !== fleet) this.load(turnaround, fleet, nowMs); // Since then another fleet had a request.
     const row = candidateOf(this.loads, slot);
     if (row != NO_INDEX) {
       turnaround.queuedTokens = this.loads.pendingPrefill[row];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which endpoint has which slot of a fleet: a shared value, with a copy in each VM.
 import { Gauges, GaugeKind, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
-import { hashText } from "../hash/text";
+import { hashName, hashText } from "../hash/text";
 import { PackedValue } from "./packed-value";
 
 /** Most endpoints of one cluster. */
@@ -41,12 +41,15 @@ export class Roster {
   private hashes: StaticArray<u64> = new StaticArray<u64>(0);
   private readMs: u64 = 0;
   private lastSlot: i32 = 0;
+  /** Generations begin here: memory of another fleet's slot of the same number is of no endpoint of this one. */
+  private readonly firstGeneration: u16;
 
   constructor(
     store: SharedStore,
     name: string,
     private gauges: Gauges,
   ) {
+    this.firstGeneration = <u16>hashName(name);
     this.value = new PackedValue(store, name + ".r", FORMAT, ROW_BYTES, MAX_SLOTS);
   }
 
@@ -120,6 +123,7 @@ export class Roster {
       const row = changetype<RosterRow>(this.value.row(slot));
       row.used = 1;
       if (former == NO_SLOT) {
+        if (row.generation == 0) row.generation = this.firstGeneration;
         row.generation = row.generation == u16.MAX_VALUE ? 1 : row.generation + 1;
         row.addressSize = <u8>size;
         memory.copy(changetype<usize>(row) + offsetof<RosterRow>(), address, <usize>size);

@@ -78,6 +78,8 @@ export class AnswerSink extends Sink {
   private cacheCreationTokens: i32 = NOT_TOLD;
   private status: u64 = 0;
   private calledTool: bool = false;
+  /** The event is the last one of a Responses stream; its usage may still come. */
+  private isLast: bool = false;
 
   /** Makes ready for another document. */
   reset(): void {
@@ -89,6 +91,7 @@ export class AnswerSink extends Sink {
     this.cacheCreationTokens = NOT_TOLD;
     this.status = 0;
     this.calledTool = false;
+    this.isLast = false;
   }
 
   begin(kind: Container, _token: Token): void {
@@ -158,6 +161,7 @@ export class AnswerSink extends Sink {
   /** The document has ended well: numbers and words that only make sense together are put together. */
   conclude(): void {
     const outcome = this.outcome;
+    if (this.isLast) outcome.complete = true;
     if (this.cacheReadTokens != NOT_TOLD) outcome.cachedTokens = this.cacheReadTokens;
     if (this.inputTokens != NOT_TOLD) {
       const besides = max(0, this.cacheReadTokens) + max(0, this.cacheCreationTokens);
@@ -229,7 +233,7 @@ export class AnswerSink extends Sink {
       type.hash == RESPONSE_INCOMPLETE ||
       type.hash == RESPONSE_FAILED
     ) {
-      outcome.complete = true;
+      this.isLast = true;
     }
   }
 
