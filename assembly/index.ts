@@ -83,6 +83,12 @@ export function proxy_on_response_body(contextId: u32, size: u32, ended: u32): A
   return Action.Continue;
 }
 
+export function proxy_on_response_trailers(contextId: u32, _count: u32): Action {
+  const stream = streamOf(contextId);
+  if (stream !== null) stream.onResponseTrailers();
+  return Action.Continue;
+}
+
 export function proxy_on_log(contextId: u32): void {
   const stream = streamOf(contextId);
   if (stream !== null) stream.onLog();

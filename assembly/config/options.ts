@@ -111,7 +111,8 @@ export class Options {
   bodyWindowBytes: i32 = 65536;
   /**
    * Sessions whose prefixes are remembered; the oldest goes first. Each takes about half a
-   * kilobyte of Envoy's memory, 1.35 KB at most, shared by all workers.
+   * kilobyte of Envoy's memory, 1.35 KB at most (0.15 more with a priority scheme), shared by
+   * all workers.
    */
   affinitySessions: i32 = 65536;
   /** An endpoint that served nothing for this many milliseconds is forgotten. */
@@ -130,7 +131,8 @@ export class Options {
   decisionHeaders: bool = true;
   /**
    * Also write the `x-smetric-*` headers to the response. They tell a client whether a prompt
-   * was seen before, so leave this off where clients do not trust each other.
+   * was seen before, so leave this off where clients do not trust each other. Without effect
+   * where `mode` is `observe`.
    */
   exposeDecision: bool = false;
   /** Leave one record a request in filter state for the access log: hashes and numbers, no text. */

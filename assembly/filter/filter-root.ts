@@ -79,7 +79,8 @@ export class FilterRoot {
   recentMs: u64 = 0;
   private isDraining: bool = false;
   private options: Options = new Options();
-  private seed: u64 = 0;
+  /** Seeds all hashes that leave this VM. */
+  seed: u64 = 0;
   /** Which headers tell a session, a turn, a parent; in the order in which they are believed. */
   rules: HeaderRules = new HeaderRules([], "", "", "", "");
   private extraPaths: ExtraPaths = new ExtraPaths([]);
@@ -212,15 +213,14 @@ export class FilterRoot {
     return isExtra ? PathKind.Chat : kind; // A hint only: the body has the last word.
   }
 
-  /** Strips from the request's trailers what only the filter may write. */
-  stripTrailers(): void {
+  /** Strips from trailers what only the filter may write. */
+  stripTrailers(map: HeaderMapType): void {
     const router = this.router;
     const trailers = this.headers;
-    if (router === null || router.observes) return;
-    if (!trailers.read(HeaderMapType.RequestTrailers)) return;
+    if (router === null || router.observes || !trailers.read(map)) return;
     while (trailers.next()) {
       if (!this.head.isOurs(trailers.nameAddress, trailers.nameSize)) continue;
-      removeHeader(HeaderMapType.RequestTrailers, trailers.nameAddress, trailers.nameSize);
+      removeHeader(map, trailers.nameAddress, trailers.nameSize);
     }
   }
 

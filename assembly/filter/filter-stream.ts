@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One HTTP exchange: reads the request as it streams by, has it decided, and learns from who served it.
 import { readBuffer } from "../host/bodies";
-import { Action, BufferType } from "../host/status";
+import { Action, BufferType, HeaderMapType } from "../host/status";
 import { continueRequest, NS_PER_MS, selectContext } from "../host/streams";
 import { Progress } from "../json/progress";
 import { Outcome } from "../metrics/outcome";
 import { Counter } from "../metrics/meters";
+import { Reason } from "../metrics/reason";
 import { RequestReader } from "../request/reader";
 import { answerFromHeaders, isTold } from "../request/told";
 import { Dialect, Reading } from "../request/request";
@@ -125,7 +126,7 @@ export class FilterStream {
 
   /** With trailers the body callbacks never say that the stream ended. */
   onRequestTrailers(): Action {
-    this.root.stripTrailers();
+    this.root.stripTrailers(HeaderMapType.RequestTrailers);
     const reader = this.reader;
     if (reader !== null) this.endScan(reader);
     return this.waiting || this.refused ? Action.StopIteration : Action.Continue;
@@ -151,6 +152,10 @@ export class FilterStream {
     if (this.answer.wantsMore) this.feedAnswer(size);
   }
 
+  onResponseTrailers(): void {
+    if (this.started) this.root.stripTrailers(HeaderMapType.ResponseTrailers);
+  }
+
   /** The last thing that happens to every stream: books are closed here, once. */
   onLog(): void {
     if (!this.started) return; // Refused by Envoy before any filter saw it.
@@ -161,13 +166,15 @@ export class FilterStream {
     if (this.decided) this.closeBooks();
     if (this.root.records) this.writeRecord();
     this.root.meters.countOutcome(this.outcome);
+    if (this.turnaround.decision.reason == Reason.None) this.root.meters.countReason(Reason.None);
     // Its end may have made room. Last of all: whoever is let go is the stream that calls speak of from here on.
     if (this.decided) this.root.letGo(this.turnaround, this.root.recentMs);
   }
 
   private writeRecord(): void {
+    const root = this.root;
     const answer = this.answer.outcome;
-    writeRecord(this.turnaround, this.outcome, answer, this.root.rules, this.root.nowNs());
+    writeRecord(this.turnaround, this.outcome, answer, root.rules, root.seed, root.nowNs());
   }
 
   private closeBooks(): void {

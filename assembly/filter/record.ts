@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One record a request for the access log and for `inspect`: hashes and numbers as a JSON line, no text.
+import { fold } from "../hash/mix";
 import { noteGarbage } from "../host/garbage";
 import { writeFilterState } from "../host/properties";
 import { NS_PER_MS } from "../host/streams";
@@ -27,6 +28,7 @@ export function writeRecord(
   outcome: Outcome,
   answer: Answer,
   rules: HeaderRules,
+  seed: u64,
   timeNs: u64,
 ): void {
   const request = turnaround.request;
@@ -50,7 +52,7 @@ export function writeRecord(
   line += ',"session_source":"' + sourceName(request.sessionSource, rules) + '"';
   line += ',"decision":"' + reasonName(turnaround.decision.reason) + '"';
   line += ',"tenant":"' + hex(turnaround.tenant) + '"';
-  line += ',"model":"' + hex(request.model) + '"';
+  line += ',"model":"' + hex(fold(request.model, seed)) + '"'; // It holds the cache salt, which nobody may guess.
   line += ',"head":"' + hex(request.head) + '"';
   line += ',"head_tokens":' + request.headTokens.toString();
   line += ',"boundaries":' + boundaryList(request);

@@ -72,7 +72,7 @@ export class Router {
     const steering = steeringOf(options);
     this.steering = steering;
     this.observes = options.mode == Mode.Observe;
-    this.exposes = options.exposeDecision;
+    this.exposes = options.exposeDecision && options.mode != Mode.Observe;
     this.writesDecision = options.decisionHeaders || !steering.namesEndpoint;
     const affinity = new Affinity(store, options.affinitySessions);
     affinity.keepsAnswers = !isDisaggregated(options);

@@ -22,6 +22,7 @@ export const enum HeaderMapType {
   Request = 0,
   RequestTrailers = 1,
   Response = 2,
+  ResponseTrailers = 3,
 }
 
 export const enum BufferType {

@@ -28,17 +28,19 @@ export class Head {
     this.extras += value;
   }
 
-  answer(request: Request): void {
+  /** @param tenant seeds the hashes: what another tenant's prompt begins with draws nobody anywhere */
+  answer(request: Request, tenant: u64): void {
+    const extras = fold(this.extras, tenant);
     const tools = this.tools;
     const system = this.system;
     const leading = this.leading;
-    request.head = fold(fold(fold(tools.hash, system.hash), leading.hash), this.extras);
+    request.head = fold(fold(fold(tools.hash, system.hash), leading.hash), extras);
     request.headBytes = tools.tally.bytes + system.tally.bytes + leading.tally.bytes;
     request.headTokens = tools.tally.tokens + system.tally.tokens + leading.tally.tokens;
     request.headPieceCount = 0;
     // Most templates print the system text before the tools. What is in front counts for each section, even
     // where it has no pieces.
-    let before = this.extras;
+    let before = extras;
     system.listPieces(request, before);
     before = fold(before, system.hash);
     leading.listPieces(request, before);

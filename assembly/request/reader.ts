@@ -63,7 +63,7 @@ export class RequestReader {
     const tally = isPrompt ? sink.prompt.tally : sink.conversation.tally;
     if (isPrompt) sink.prompt.answer(request);
     else sink.answerItems(request, this.reading == Reading.Open);
-    sink.head.answer(request);
+    sink.head.answer(request, this.tenant);
     request.reading = this.reading;
     request.dialect = this.dialect;
     request.model = fields.modelTag;

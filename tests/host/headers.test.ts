@@ -90,6 +90,47 @@ for (const target of TARGETS) {
       assert.deepEqual(left, []);
     });
 
+    it("takes a tenant for the same however many headers it forges", async () => {
+      const configuration = { tenant_header: "x-tenant" };
+      const envoy = await startGateway({ target, configuration });
+      const conversation = new Conversation("a");
+      const tenant: [string, string] = ["x-tenant", "A"];
+      converse(envoy, conversation, { headers: [tenant] });
+      const forged = Array.from({ length: 64 }, (_, index): [string, string] => [
+        `x-smetric-f${index}`,
+        "1",
+      ]);
+      const seen = converse(envoy, conversation.next(1), { headers: [tenant, ...forged] });
+      assert.equal(seen.upstreamHeaders?.["x-smetric-decision"], "home");
+    });
+
+    it("lets no client name the prefill endpoint", async () => {
+      const name = "x-prefiller-host-port";
+      const configuration = { prefill_header: name, prefill_endpoints: ["10.9.0.1:8000"] };
+      const envoy = await startGateway({ target, chain: "wasm_only", configuration });
+      const headers = { [name]: "6.6.6.6:666" };
+      for (const body of ['{"model":"m"}', '{"model":"m","prompt":"hi"}', "no JSON"]) {
+        const seen = envoy.request({ path: CHAT_PATH, headers, body });
+        assert.notEqual(seen.upstreamHeaders?.[name], headers[name], body);
+      }
+      const decided = converse(envoy, new Conversation("a"), { headers });
+      assert.equal(decided.upstreamHeaders?.[name], "10.9.0.1:8000");
+    });
+
+    it("lets trailers say nothing in its name, nor a priority", async () => {
+      const configuration = { priority: { scheme: "plas" } };
+      const envoy = await startGateway({ target, configuration });
+      const stream = envoy.send({
+        path: CHAT_PATH,
+        chunks: [new Conversation("a").body()],
+        protocol: "http2",
+        trailers: { "x-vllm-priority": "-100", "x-smetric-turn": "9", "x-sum": "1" },
+        response: { trailers: { "x-smetric-decision": "home", "x-ok": "1" } },
+      });
+      assert.deepEqual(envoy.observe(stream).upstreamTrailers, { "x-sum": "1" });
+      assert.deepEqual(stream.responseTrailers?.toObject(), { "x-ok": "1" });
+    });
+
     it("lets nothing forged stand beside or instead of the decision", async () => {
       const envoy = await startGateway({ target });
       const forged = Object.keys(FORGED).flatMap((name): [string, string][] => [
@@ -130,7 +171,10 @@ for (const target of TARGETS) {
     });
 
     it("writes nothing and holds nothing in observe mode", async () => {
-      const envoy = await startGateway({ target, configuration: { mode: "observe" } });
+      const configuration = { mode: "observe", expose_decision: true };
+      const envoy = await startGateway({ target, configuration });
+      const answered = converse(envoy, new Conversation("a"));
+      assert.equal(answered.responseHeaders["x-smetric-turn"], undefined);
       const stream = envoy.openStream({ path: CHAT_PATH });
       assert.equal(stream.held, false);
       stream.sendChunk(new Conversation("a").body(), true);

@@ -66,6 +66,31 @@ for (const target of TARGETS) {
       assert.deepEqual(outcomes(envoy), { stalled: 1 });
     });
 
+    it("release what is stuck when the clock was set back", async () => {
+      const envoy = await start({ target, configuration: { hold_stall_ms: HOLD_STALL_MS } });
+      const { surroundings } = envoy.workers[0]!.vm;
+      const real = surroundings.clock;
+      let backUs = 0;
+      const clock = {
+        get nowUs() {
+          return real.nowUs - backUs;
+        },
+      };
+      Object.defineProperty(surroundings, "clock", { value: clock });
+      const open = (): ReturnType<VirtualEnvoy["openStream"]> => {
+        const stream = envoy.openStream({ path: CHAT_PATH });
+        stream.sendChunk(Buffer.from('{"model":"m",'));
+        return stream;
+      };
+      const early = open();
+      envoy.tick(200);
+      backUs = 3_600_000_000;
+      envoy.tick(200);
+      const late = open();
+      envoy.tick(2 * HOLD_STALL_MS);
+      assert.deepEqual([early.held, late.held], [false, false]);
+    });
+
     it("are never more often than they were configured to be", async () => {
       const envoy = await start({ target, configuration: { tick_ms: 1000 } });
       envoy.tick(2 * CALM_MS);
