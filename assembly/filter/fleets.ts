@@ -106,6 +106,15 @@ export class Fleets {
   }
 
   /**
+   * Whether the route of the stream at hand leads to this fleet: for an endpoint that it does not know. The request may
+   * have been the first of another cluster, and taken for one of the only cluster that was known.
+   */
+  isRoutedTo(fleet: Fleet): bool {
+    if (!readProperty(CLUSTER_NAME)) return true;
+    return this.named(propertyAddress(), <i32>propertySize()).fleet === fleet;
+  }
+
+  /**
    * Lets endpoints leave that have not served for their time to live, and repairs gauges. A VM without traffic of
    * its own looks after the other workers' fleets too: it may be the only one left after a trap.
    */

@@ -3,6 +3,7 @@
 import { propertyAddress, propertyPath, propertySize, readProperty } from "../host/properties";
 import { Fleet } from "../memory/fleet";
 import { isDue, NO_SLOT } from "../memory/roster";
+import { Fleets } from "./fleets";
 import { Turnaround } from "./turnaround";
 
 const UPSTREAM_ADDRESS = propertyPath("upstream.address");
@@ -64,6 +65,7 @@ export function pinnedSlot(turnaround: Turnaround): i32 {
 export function slotThatAnswered(
   turnaround: Turnaround,
   fleet: Fleet,
+  fleets: Fleets,
   witness: PinWitness | null,
   namesEndpoint: bool,
   nowMs: u64,
@@ -72,6 +74,9 @@ export function slotThatAnswered(
   const isSame = pinned != NO_SLOT && fleet.generationOf(pinned) == turnaround.pinnedGeneration;
   if (isSame && witness !== null && witness.isSure(namesEndpoint, nowMs)) return pinned;
   if (!readProperty(UPSTREAM_ADDRESS)) return NO_SLOT;
+  if (fleet.slotOf(propertyAddress(), <i32>propertySize()) == NO_SLOT) {
+    if (!fleets.isRoutedTo(fleet) || !readProperty(UPSTREAM_ADDRESS)) return NO_SLOT;
+  }
   const slot = fleet.enroll(propertyAddress(), <i32>propertySize(), nowMs);
   if (witness !== null) witness.note(isSame, slot != pinned, namesEndpoint, nowMs);
   return slot;

@@ -242,7 +242,7 @@ export class Router {
   private servingSlot(turnaround: Turnaround, fleet: Fleet, namesEndpoint: bool, nowMs: u64): i32 {
     if (this.fleets.prefill !== null) return pinnedSlot(turnaround);
     const witness = this.steering.isWitnessed ? this.witness : null;
-    return slotThatAnswered(turnaround, fleet, witness, namesEndpoint, nowMs);
+    return slotThatAnswered(turnaround, fleet, this.fleets, witness, namesEndpoint, nowMs);
   }
 
   /** The first byte of the answer has come: the prompt is computed. */

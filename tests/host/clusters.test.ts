@@ -85,6 +85,29 @@ for (const target of TARGETS) {
       assert.equal(moved.upstreamHeaders?.["x-smetric-decision"], "cold");
     });
 
+    it("keep apart from the first request of the second", async () => {
+      const clusters = [
+        { name: "a", endpoints: ["10.0.0.1:8000"] },
+        { name: "b", endpoints: ["10.0.1.1:8000"] },
+      ];
+      const envoy = await startGateway({ target, workers: 1, clusters, routes: ROUTES });
+      for (let index = 0; index < 4; index++) {
+        const body = new Conversation(`a${index}`).body();
+        envoy.request({ path: CHAT_PATH, body });
+        const other = new Conversation(`b${index}`).body();
+        if (index > 1) envoy.request({ path: CHAT_PATH, body: other, headers: TO_B });
+      }
+      envoy.tick(100);
+      for (let index = 0; index < 8; index++) {
+        const seen = converse(envoy, new Conversation(`c${index}`));
+        assert.equal(seen.endpoint, "10.0.0.1:8000");
+        const pin = seen.upstreamHeaders?.["x-smetric-endpoint"];
+        if (pin !== undefined) assert.equal(Buffer.from(pin, "base64").toString(), seen.endpoint);
+      }
+      settle(envoy);
+      assert.equal(envoy.metrics.read("smetric_pins.result.moved"), 0);
+    });
+
     it("learn prices from their own loads", async () => {
       const alone = await learnedPrice(target, false);
       assert.ok(alone > 0);
