@@ -3,7 +3,7 @@
 import { AdmissionOrder, Options } from "../config/options";
 import { Fleet } from "../memory/fleet";
 import { Loads } from "../memory/loads";
-import { NO_SLOT } from "../memory/roster";
+import { isDue, NO_SLOT } from "../memory/roster";
 import { SharedStore } from "../memory/shared-store";
 import { Counter, Meters } from "../metrics/meters";
 import { Reason } from "../metrics/reason";
@@ -54,26 +54,32 @@ export class Admitter {
     this.subset = new Subset(options.gatewaysIndex, options.gatewaysCount);
   }
 
-  /** Whether a request goes on, waits, or is refused. After Hold the caller looks at `release` at once. */
+  /**
+   * Whether a request goes on, waits, or is refused. After Hold the caller looks at `release` at once.
+   * @param bodyBytes that it keeps in Envoy's buffers while it waits, as far as is known by now
+   */
   arrive(turnaround: Turnaround, ticket: u32, bodyBytes: u32, loads: Loads, nowMs: u64): Verdict {
     const call = turnaround.call;
     describe(call, turnaround, ticket);
     this.subset.mark(loads);
     const verdict = this.admission.arrive(call, loads, nowMs);
-    if (verdict != Verdict.Hold) {
-      // Room to wait in is the only reason to pass with a full queue.
-      if (this.isFull) this.meters.count(Counter.AdmissionUnheld);
-      return verdict;
-    }
+    if (verdict == Verdict.Unheld) return this.letPass();
+    if (verdict != Verdict.Hold) return verdict;
     if (this.heldBytes + bodyBytes > <u64>this.options.admissionMaxHeldBytes) {
       this.admission.held.remove(call);
-      this.meters.count(Counter.AdmissionUnheld);
       const refuses = this.options.admissionRefuseFirstTurns && call.home == NO_SLOT;
-      return refuses ? Verdict.Refuse : Verdict.Pass;
+      return refuses ? Verdict.Refuse : this.letPass();
     }
     turnaround.heldBytes = bodyBytes;
     this.heldBytes += bodyBytes;
     return Verdict.Hold;
+  }
+
+  /** More of the body of a waiting request has come: `bodyBytes` in all. */
+  grow(turnaround: Turnaround, bodyBytes: u32): void {
+    if (bodyBytes <= turnaround.heldBytes) return;
+    this.heldBytes += bodyBytes - turnaround.heldBytes;
+    turnaround.heldBytes = bodyBytes;
   }
 
   get hasHeld(): bool {
@@ -136,7 +142,7 @@ export class Admitter {
 
   tick(nowMs: u64): void {
     this.admission.tick(nowMs);
-    if (nowMs < this.gaugedMs + GAUGE_MS) return;
+    if (!isDue(this.gaugedMs, GAUGE_MS, nowMs)) return;
     this.gaugedMs = nowMs;
     for (let slot = 0; slot < this.admission.endpoints.end; slot++) {
       const generation = this.fleet.generationOf(slot);
@@ -147,8 +153,10 @@ export class Admitter {
     this.gauges.publish(this.admission);
   }
 
-  private get isFull(): bool {
-    return this.admission.held.count >= this.options.admissionMaxHeld;
+  /** It should wait, and goes on because no place is left to wait in. */
+  private letPass(): Verdict {
+    this.meters.count(Counter.AdmissionUnheld);
+    return Verdict.Pass;
   }
 }
 

@@ -66,18 +66,15 @@ export class FilterRoot {
   readonly head: RequestHead = new RequestHead();
   private readonly answerHead: AnswerHead = new AnswerHead();
   meters: Meters = new Meters(new EnvoyStatSink());
-  limits: ListenerLimits = new ListenerLimits("", 0);
+  limits: ListenerLimits = new ListenerLimits("", 0, 0, 0);
   window: Landing = new Landing(0);
   router: Router | null = null;
   private pace: TickPace | null = null;
-  /** A body was delivered while headers were held: the host has the flag. */
-  holdWorks: bool = false;
   /** The stream whose own callback asks for room; others are let go from outside theirs. */
   deciding: FilterStream | null = null;
 
   /** Wall clock when it was last asked, ms: at most a tick ago while there are streams. */
   recentMs: u64 = 0;
-  private isDraining: bool = false;
   private options: Options = new Options();
   /** Seeds all hashes that leave this VM. */
   seed: u64 = 0;
@@ -120,7 +117,12 @@ export class FilterRoot {
     this.extraPaths = new ExtraPaths(options.extraPaths);
     this.judgedRoute = 0;
     this.tenantHeader = new HostText(options.tenantHeader);
-    this.limits = new ListenerLimits(pluginName(), <u32>options.holdCapBytes);
+    this.limits = new ListenerLimits(
+      pluginName(),
+      size > 0 ? hashText(text.address, <i32>text.size) : 0,
+      <u32>options.holdCapBytes,
+      <u64>options.holdStallMs,
+    );
     this.window = new Landing(<u32>options.bodyWindowBytes, WINDOW_MARGIN);
     this.router = new Router(options, this.store, this.meters, vmId());
     this.nowMs();
@@ -142,10 +144,8 @@ export class FilterRoot {
   closeStream(stream: FilterStream): void {
     stream.close();
     FilterRoot.streams.remove(stream.contextId);
-    const router = this.router;
     const pace = this.pace;
     if (pace !== null) pace.leave();
-    if (this.isDraining && router !== null) router.tick(this.nowMs()); // No tick comes any more.
     if (this.spareStreams.length < POOL_SIZE) this.spareStreams.push(stream);
   }
 
@@ -156,7 +156,7 @@ export class FilterRoot {
     if (router === null || pace === null) return;
     const nowMs = this.nowMs();
     pace.judge(nowMs);
-    this.limits.refresh();
+    this.limits.refresh(nowMs);
     router.tick(nowMs);
     const clusters = router.fleets.clusters;
     for (let i = 0; i < clusters.length; i++) {
@@ -259,25 +259,10 @@ export class FilterRoot {
     if (admitter !== null && admitter.hasHeld) this.letGoOf(admitter, nowMs);
   }
 
-  /** Lets every waiting request go on, without asking for room: the configuration is going away. */
+  /** The configuration has gone, after its last stream: gives what was counted since the last tick. */
   drain(): void {
     const router = this.router;
-    if (router === null) return;
-    const nowMs = this.nowMs();
-    const clusters = router.fleets.clusters;
-    for (let i = 0; i < clusters.length; i++) {
-      const admitter = clusters[i].admitter;
-      if (admitter === null) continue;
-      for (
-        let call = admitter.admission.drain();
-        call !== null;
-        call = admitter.admission.drain()
-      ) {
-        this.resume(call.ticket, nowMs);
-      }
-    }
-    this.isDraining = true;
-    router.tick(nowMs);
+    if (router !== null) router.tick(this.nowMs());
   }
 
   private letGoOf(admitter: Admitter, nowMs: u64): void {
@@ -304,9 +289,19 @@ export class FilterRoot {
 
   /** Whether headers are held until the body is read. */
   get holds(): bool {
+    return this.wantsHold && !this.limits.holdUnsupported;
+  }
+
+  /** Holding is given up, and this stream is held to see whether it works by now. */
+  triesHold(): bool {
+    const limits = this.limits;
+    return limits.holdUnsupported && this.wantsHold && limits.claimHold(this.recentMs);
+  }
+
+  private get wantsHold(): bool {
     const router = this.router;
     if (router === null || this.options.mode == Mode.Observe) return false;
-    return router.steering.needsHold && !this.limits.holdUnsupported;
+    return router.steering.needsHold;
   }
 
   private walkHeaders(turnaround: Turnaround): void {

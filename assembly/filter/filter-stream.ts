@@ -3,6 +3,7 @@
 import { readBuffer } from "../host/bodies";
 import { Action, BufferType, HeaderMapType } from "../host/status";
 import { continueRequest, NS_PER_MS, selectContext } from "../host/streams";
+import { HostText } from "../host/text";
 import { Progress } from "../json/progress";
 import { Outcome } from "../metrics/outcome";
 import { Counter } from "../metrics/meters";
@@ -14,17 +15,30 @@ import { AnswerKind } from "../response/answer-kind";
 import { Verdict } from "../scheduling/admission/admission";
 import { refuseRequest } from "./refusal";
 import { AnswerReader } from "../response/answer-reader";
+import { propertyAddress, propertyPath, propertySize, readProperty } from "../host/properties";
 import { FilterRoot } from "./filter-root";
 import { UNKNOWN_LENGTH } from "./request-head";
 import { Router } from "./router";
 import { writeRecord } from "./record";
 import { Turnaround } from "./turnaround";
 
-/** Bytes that come this soon after a release were waiting in Envoy, not in the client. */
-const WAITING_MS: u64 = 100;
+/**
+ * Bytes that come this soon after a release were waiting in Envoy, not in the client: those that it had read come in
+ * the same dispatch, the others once a connection to the endpoint has taken what was held.
+ */
+const WAITING_MS: u64 = 10;
+
+const PROTOCOL = propertyPath("request.protocol");
+const HTTP1 = new HostText("HTTP/1");
 
 /** Below this, a stuck request is a slow client's doing, not a buffer limit's. */
 const STUCK_BYTES: u32 = 30 * 1024;
+
+enum Protocol {
+  Unasked = 0,
+  Http1 = 1,
+  Later = 2,
+}
 
 /**
  * Callbacks are ladders of early returns. Life of a stream: `onRequestHeaders` starts the scan and holds the
@@ -59,6 +73,9 @@ export class FilterStream {
   private seenBytes: u32 = 0;
   /** When the watchdog let the stream go, 0 = it did not. */
   private stalledMs: u64 = 0;
+  /** Held for more than the learned cap, to see whether that is still true. */
+  private triesCap: bool = false;
+  private protocol: Protocol = Protocol.Unasked;
 
   constructor(
     readonly root: FilterRoot,
@@ -78,6 +95,8 @@ export class FilterStream {
     this.contentLength = UNKNOWN_LENGTH;
     this.seenBytes = 0;
     this.stalledMs = 0;
+    this.triesCap = false;
+    this.protocol = Protocol.Unasked;
     this.answer.reset(Dialect.None, AnswerKind.Unknown);
     this.turnaround.reset();
   }
@@ -97,7 +116,7 @@ export class FilterStream {
     }
     this.contentLength = root.head.contentLength;
     this.reader = root.takeReader(this.turnaround);
-    if (!root.holds) return Action.Continue;
+    if (!root.holds && !root.triesHold()) return Action.Continue;
     this.lastByteMs = root.holdBeginMs();
     root.held.touch(this);
     return Action.StopIteration;
@@ -106,20 +125,25 @@ export class FilterStream {
   onRequestBody(size: u32, ended: bool): Action {
     const reader = this.reader;
     if (this.refused) return Action.StopIterationAndWatermark;
-    if (reader === null) return this.waiting ? Action.StopIterationAndWatermark : Action.Continue;
+    if (this.listed && size > 0) this.root.limits.noteDelivered();
     if (this.stalledMs != 0) this.judgeStall(size);
+    this.seenBytes += size;
+    if (this.waiting) this.growHeld();
+    if (reader === null) return this.waiting ? Action.StopIterationAndWatermark : Action.Continue;
     const progress = this.feed(reader, size);
     const whole = ended || <i64>this.seenBytes == this.contentLength;
+    if (whole && this.triesCap && this.listed) {
+      this.root.limits.noteWhole(this.isHttp1, this.seenBytes);
+    }
     if (progress == Progress.Malformed || whole) return this.endScan(reader);
     if (this.decided) return this.waiting ? Action.StopIterationAndWatermark : Action.Continue;
     if (!this.listed) return Action.Continue; // Read as it streams by.
-    if (this.seenBytes >= this.root.limits.capBytes) {
+    if (this.seenBytes >= this.root.limits.watchBytes && !this.mayHold()) {
       return this.decide(reader, Outcome.OverCap);
     }
     if (size > 0) {
       this.lastByteMs = this.root.nowMs();
       this.root.held.touch(this);
-      this.root.holdWorks = true;
     }
     return Action.StopIterationAndWatermark;
   }
@@ -232,7 +256,6 @@ export class FilterStream {
       progress = reader.feed(window.address, <i32>count);
       start += count;
     }
-    this.seenBytes += size;
     return progress;
   }
 
@@ -282,7 +305,7 @@ export class FilterStream {
     reader.answer(this.turnaround.request);
     this.turnaround.sentNs = root.nowNs();
     const nowMs = root.recentMs;
-    const bytes = this.seenBytes;
+    const bytes = this.bodyBytes;
     const verdict = this.router.decide(this.turnaround, this.contextId, bytes, mayHold, nowMs);
     if (verdict == Verdict.Pass) return Action.Continue;
     if (verdict == Verdict.Hold) this.wait(nowMs);
@@ -306,18 +329,51 @@ export class FilterStream {
     refuseRequest();
   }
 
+  /** What the body comes to, as far as one can know. */
+  private get bodyBytes(): u32 {
+    const told = this.contentLength;
+    return told > <i64>this.seenBytes ? <u32>min(told, <i64>u32.MAX_VALUE) : this.seenBytes;
+  }
+
+  /** More bytes of a waiting request lie in Envoy's buffers. */
+  private growHeld(): void {
+    const admitter = this.turnaround.admitter;
+    if (admitter !== null) admitter.grow(this.turnaround, this.seenBytes);
+  }
+
+  /** Whether the cap, the given or the learned one, lets the request be held for more bytes. */
+  private mayHold(): bool {
+    const limits = this.root.limits;
+    if (this.seenBytes >= limits.configuredCapBytes) return false;
+    const isHttp1 = this.isHttp1;
+    if (limits.mayHold(isHttp1, this.seenBytes, this.triesCap)) return true;
+    this.triesCap = limits.claimCap(isHttp1, this.root.recentMs);
+    return this.triesCap;
+  }
+
   /** After a stall: were the bytes waiting in Envoy? Then the listener holds less than the filter believed. */
   private judgeStall(size: u32): void {
     const root = this.root;
-    const waited = root.nowMs() - this.stalledMs;
+    const nowMs = root.nowMs();
+    const isSoon = nowMs >= this.stalledMs && nowMs - this.stalledMs <= WAITING_MS;
     this.stalledMs = 0;
-    if (size == 0 || waited > WAITING_MS) return;
+    if (size == 0 || !isSoon) return;
+    const limits = root.limits;
     if (this.seenBytes >= STUCK_BYTES) {
-      if (root.limits.lowerCap(this.seenBytes)) root.meters.count(Counter.CapLowered);
-    } else if (this.seenBytes == 0 && !root.holdWorks) {
-      root.limits.giveUpHolding();
+      const isFound = limits.noteStuck(this.isHttp1, this.seenBytes, this.lastByteMs, nowMs);
+      if (isFound) root.meters.count(Counter.CapLowered);
+    } else if (this.seenBytes == 0 && limits.noteUndelivered(this.lastByteMs, nowMs)) {
       root.meters.count(Counter.HoldUnsupported);
     }
+  }
+
+  /** Envoy is asked once a stream, and only where a limit is suspected or known. */
+  private get isHttp1(): bool {
+    if (this.protocol == Protocol.Unasked) {
+      const isHttp1 = readProperty(PROTOCOL) && HTTP1.begins(propertyAddress(), propertySize());
+      this.protocol = isHttp1 ? Protocol.Http1 : Protocol.Later;
+    }
+    return this.protocol == Protocol.Http1;
   }
 
   private dropReader(): void {

@@ -37,6 +37,8 @@ export class GaugeShares {
   private shares: ShareTable;
   private seat: i32 = NO_SEAT;
   private beatMs: u64 = 0;
+  /** A seat's beat that lay in the future has been dated anew. */
+  private isDated: bool = false;
   /** Most seats that this VM has seen taken. */
   private mostSeats: i32 = 0;
 
@@ -87,7 +89,7 @@ export class GaugeShares {
       const isLost = this.seats.isForeign;
       this.mostSeats = max(this.mostSeats, this.seats.count);
       const dead = this.markDead(nowMs);
-      if (!wantsSeat && dead == NO_SEAT) break;
+      if (!wantsSeat && dead == NO_SEAT && !this.isDated) break;
       const kept =
         this.seat != NO_SEAT && this.seat < this.seats.count && this.owner(this.seat) == this.vm;
       const seat = kept ? this.seat : this.freeSeat(wantsSeat);
@@ -106,8 +108,14 @@ export class GaugeShares {
 
   /** Marks one dead seat; the next beat finds the next. */
   private markDead(nowMs: u64): i32 {
+    this.isDated = false;
     for (let i = 0; i < this.seats.count; i++) {
       const seat = changetype<Seat>(this.seats.row(i));
+      if (ageMs(nowMs, seat.beatMs) > LEASE_MS) {
+        // The clock was set back: whoever lives beats again within a lease from now on.
+        seat.beatMs = nowMs;
+        this.isDated = true;
+      }
       if (seat.vm == 0 || seat.vm == this.vm || ageMs(seat.beatMs, nowMs) <= LEASE_MS) continue;
       seat.vm = SWEEPING;
       seat.beatMs = nowMs;

@@ -219,6 +219,11 @@ export function ageMs(thenMs: u64, nowMs: u64): u64 {
   return nowMs > thenMs ? nowMs - thenMs : 0;
 }
 
+/** What any VM did at `thenMs` lies a period back: or as far ahead, where the clock was set back since. */
+export function isPast(thenMs: u64, periodMs: u64, nowMs: u64): bool {
+  return ageMs(thenMs, nowMs) + ageMs(nowMs, thenMs) >= periodMs;
+}
+
 /** What this VM itself did at `thenMs` (0 = never) is due again, also after its clock was set back. */
 export function isDue(thenMs: u64, periodMs: u64, nowMs: u64): bool {
   return thenMs == 0 || nowMs < thenMs || nowMs - thenMs >= periodMs;

@@ -31,9 +31,9 @@ export enum Counter {
   PromptTokens = 5,
   /** Requests whose told turn differs from the structural one. */
   HintsDisagree = 6,
-  /** Times that the learned cap was lowered. */
+  /** Times that the learned cap was lowered, or found true when it was tried again. */
   CapLowered = 7,
-  /** Streams that arrived while the host lacked allow_on_headers_stop_iteration. */
+  /** Times that no body was found to come while headers are held: again every few minutes for as long as that lasts. */
   HoldUnsupported = 8,
   /** Homes forgotten because the engine reported far fewer cached tokens than believed. */
   HomesVoided = 9,

@@ -8,6 +8,7 @@ import {
   assertNoTrap,
   CHAT_PATH,
   Conversation,
+  converse,
   endedStreams,
   ENDPOINTS,
   openGauges,
@@ -203,7 +204,155 @@ function loadGauges(envoy: VirtualEnvoy): Record<string, number> {
   return Object.fromEntries(open.filter(([name]) => loads.test(name)));
 }
 
+/** One endpoint with room for one small session. */
+async function startSmall(
+  target: (typeof TARGETS)[number],
+  admission: object,
+  configuration: object = {},
+): Promise<VirtualEnvoy> {
+  return startGateway({
+    target,
+    endpoints: ENDPOINTS.slice(0, 1),
+    configuration: {
+      ...configuration,
+      admission: { enabled: true, capacity_tokens: 2_500, hold_limit_ms: 0, ...admission },
+    },
+  });
+}
+
+function session(name: string): Conversation {
+  return new Conversation(name).ask(`some words of ${name} `.repeat(300));
+}
+
+const ANSWER = {
+  headers: { "content-type": "application/json" },
+  chunks: [
+    JSON.stringify({
+      choices: [{ message: { role: "assistant", content: "a" }, finish_reason: "tool_calls" }],
+      usage: { prompt_tokens: 1_500, completion_tokens: 4 },
+    }),
+  ],
+};
+
+/** A session that is served now takes all the room: whoever comes next waits. */
+function fill(envoy: VirtualEnvoy): { busy: Stream; warm: Conversation } {
+  const warm = session("warm");
+  converse(envoy, warm, { response: ANSWER });
+  envoy.tick(2_000);
+  const body = warm.next(1).body();
+  const busy = envoy.send({ path: CHAT_PATH, body, response: false });
+  assert.equal(busy.held, false);
+  return { busy, warm };
+}
+
+function arrive(envoy: VirtualEnvoy, name: string): Stream {
+  return envoy.send({ path: CHAT_PATH, body: session(name).body(), response: false });
+}
+
+/** A body that is longer than the cap, in chunks: the rest comes while the request waits. */
+function arriveLong(envoy: VirtualEnvoy, name: string, headers = {}): Stream {
+  const body = session(name).answer("ok").ask("x".repeat(900_000)).body();
+  const stream = envoy.openStream({ path: CHAT_PATH, headers: { ...headers } });
+  for (const piece of body.match(/[^]{1,16384}/g) ?? []) stream.sendChunk(piece);
+  stream.end();
+  return stream;
+}
+
+function unheld(envoy: VirtualEnvoy): number {
+  settle(envoy);
+  return envoy.metrics.read("smetric_admission.result.unheld");
+}
+
 for (const target of TARGETS) {
+  describe(`Waiting in the ${target} module`, () => {
+    it("counts as unheld who should have waited and went on, nobody else", async () => {
+      const envoy = await startSmall(target, { max_held: 1, refuse_first_turns: true });
+      const { busy, warm } = fill(envoy);
+      const [first, second] = ["a", "b"].map((name) => arrive(envoy, name));
+      assert.deepEqual([first!.held, second!.ending], [true, "local_reply"]);
+      busy.respond(ANSWER);
+      envoy.tick(100);
+      for (let turn = 2; turn < 6; turn++) {
+        converse(envoy, warm.next(turn), { response: ANSWER });
+      }
+      assert.equal(unheld(envoy), 0);
+    });
+
+    it("counts as unheld who goes on because the queue is full", async () => {
+      const envoy = await startSmall(target, { max_held: 1 });
+      fill(envoy);
+      const open = ["a", "b", "c"].map((name) => arrive(envoy, name).held);
+      assert.deepEqual(open, [true, false, false]);
+      assert.equal(unheld(envoy), 2);
+    });
+
+    it("bounds the bytes that wait, also those that come while a request waits", async () => {
+      const admission = { max_held_bytes: 1_048_576 };
+      const envoy = await startSmall(target, admission, { hold_cap_bytes: 4_096 });
+      const { busy } = fill(envoy);
+      for (let round = 0; round < 3; round++) {
+        const open = Array.from({ length: 6 }, (_, index) =>
+          arriveLong(envoy, `${round}-${index}`),
+        );
+        assert.equal(open.filter((stream) => stream.held).length, 2);
+        assert.equal(unheld(envoy), 4 * (round + 1));
+        // What the others had counted for is there again, neither more nor less.
+        for (const stream of open) stream.abort();
+      }
+      busy.respond(ANSWER);
+    });
+
+    it("counts a body that tells its length before it has come", async () => {
+      const admission = { max_held_bytes: 1_048_576 };
+      const envoy = await startSmall(target, admission, { hold_cap_bytes: 4_096 });
+      fill(envoy);
+      const headers = { "content-length": "950000" };
+      const open = ["a", "b", "c"].map((name) => {
+        const stream = envoy.openStream({ path: CHAT_PATH, headers });
+        stream.sendChunk(session(name).body().slice(0, 5_000));
+        return stream;
+      });
+      assert.deepEqual(
+        open.map((stream) => stream.held),
+        [true, false, false],
+      );
+    });
+
+    it("keeps the rules of the old configuration for who waits while a new one comes", async () => {
+      const envoy = await startSmall(target, { hold_limit_ms: 10_000 });
+      const { busy } = fill(envoy);
+      const [first, second] = ["a", "b"].map((name) => arrive(envoy, name));
+      assert.equal(envoy.update({ expose_decision: true }), true);
+      assert.equal(converse(envoy, session("new"), { response: ANSWER }).status, 200);
+      envoy.tick(1_000);
+      assert.deepEqual([first!.held, second!.held], [true, true]);
+      busy.respond(ANSWER);
+      envoy.tick(10_000);
+      for (const stream of [first!, second!]) {
+        assert.equal(stream.held, false);
+        assert.equal(stream.respond(ANSWER), true);
+      }
+      assertNoTrap(envoy);
+    });
+
+    it("lets nobody wait for longer because the clock was set back", async () => {
+      const envoy = await startSmall(target, { hold_limit_ms: HOLD_LIMIT_MS });
+      let offsetUs = 0;
+      for (const { vm } of envoy.workers) {
+        const real = vm.surroundings.clock;
+        const clock = { get: () => ({ nowUs: real.nowUs + offsetUs }) };
+        Object.defineProperty(vm.surroundings, "clock", clock);
+      }
+      fill(envoy);
+      const before = arrive(envoy, "a");
+      offsetUs = -3_600_000_000;
+      envoy.tick(1_000);
+      const after = arrive(envoy, "b");
+      envoy.tick(HOLD_LIMIT_MS + 1_000);
+      assert.deepEqual([before.held, after.held], [false, false]);
+    });
+  });
+
   describe(`Admission in the ${target} module`, () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       it(`keeps its books in world ${seed}`, async () => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission: sessions wait at a turn boundary until their context fits an endpoint's measured KV capacity.
 import { Loads } from "../../memory/loads";
+import { isDue, isPast } from "../../memory/roster";
 import { WRITE_ATTEMPTS } from "../../memory/shared-store";
 import { NO_ENDPOINT } from "../decision";
 import { candidateOf, NO_INDEX } from "../routing/policy";
@@ -31,6 +32,8 @@ export enum Verdict {
   Hold = 1,
   /** A first turn that no place is left to wait in: 429, no cached state is lost. */
   Refuse = 2,
+  /** Should wait, and goes on because no place is left to wait in. */
+  Unheld = 3,
 }
 
 /**
@@ -65,7 +68,7 @@ export class Admission {
       return Verdict.Pass;
     }
     if (this.held.count >= this.options.maxHeld) {
-      return this.options.refuseFirstTurns && !known ? Verdict.Refuse : Verdict.Pass;
+      return this.options.refuseFirstTurns && !known ? Verdict.Refuse : Verdict.Unheld;
     }
     this.held.push(call);
     return Verdict.Hold;
@@ -103,13 +106,6 @@ export class Admission {
       call = this.held.after(call);
     }
     return null;
-  }
-
-  /** Any held request, not counted anywhere: for a shutdown or a new configuration. */
-  drain(): AdmissionCall | null {
-    const call = this.held.first();
-    if (call != null) this.held.remove(call);
-    return call;
   }
 
   /**
@@ -205,7 +201,7 @@ export class Admission {
   tick(nowMs: u64): void {
     this.endpoints.flush();
     this.publishHead(nowMs);
-    if (nowMs < this.tickedMs + TICK_MS) return;
+    if (!isDue(this.tickedMs, TICK_MS, nowMs)) return;
     this.tickedMs = nowMs;
     let largest: f64 = 0;
     let refill: f64 = 0;
@@ -326,7 +322,7 @@ export class Admission {
 
   private isOverdue(call: AdmissionCall, nowMs: u64): bool {
     const limit = this.options.holdLimitMs;
-    return limit > 0 && nowMs >= call.heldMs + limit;
+    return limit > 0 && isDue(call.heldMs, limit, nowMs);
   }
 
   /** Home, or the emptiest endpoint; nowhere (NO_ENDPOINT: Envoy decides) where none is known. */
@@ -342,10 +338,10 @@ export class Admission {
     const endpoint = this.endpoints.edit(slot);
     const news = this.limited && !endpoint.window.limited;
     if (news) endpoint.window.limited = true;
-    const isDue = nowMs >= endpoint.refitMs + TICK_MS;
-    if (isDue) endpoint.refit(this.options, this.residency, nowMs);
+    const isWanted = isPast(endpoint.refitMs, TICK_MS, nowMs);
+    if (isWanted) endpoint.refit(this.options, this.residency, nowMs);
     // A lost race leaves the work to the winner.
-    if (isDue || news) this.endpoints.commit(slot);
+    if (isWanted || news) this.endpoints.commit(slot);
     return endpoint;
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that admission knows of one endpoint, and its form as one value of a table.
+import { ageMs } from "../../memory/roster";
 import { Capacity } from "./capacity";
 import { ENTRY_BYTES, LruStack, MAX_ENTRIES } from "./lru-stack";
 import { AdmissionOptions } from "./options";
@@ -67,7 +68,7 @@ export class EndpointState {
 
   /** Follows what answers have said since the last time. Costs two sorts. */
   refit(options: AdmissionOptions, residency: Residency, nowMs: u64): void {
-    const elapsedMs = this.refitMs == 0 ? 0 : nowMs - this.refitMs;
+    const elapsedMs = this.refitMs == 0 ? 0 : ageMs(this.refitMs, nowMs);
     this.refitMs = nowMs;
     this.takeGiven(options);
     if (options.capacityTokens <= 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heads of the workers' queues, so that the oldest of all held requests goes first, whoever holds it; and how
 // many there are. A worker that trapped takes its requests with it: its row grows old and counts no more.
+import { isDue, isPast } from "../../memory/roster";
 import { PackedValue } from "../../memory/packed-value";
 import { SharedStore, Write, WRITE_ATTEMPTS } from "../../memory/shared-store";
 
@@ -64,7 +65,7 @@ export class HeldHeads {
   /** Tells the other workers the rank of this one's head, and how many it holds. Writes only what is news to them. */
   publish(rank: u64, held: i32, nowMs: u64): void {
     const isKnown = this.published && rank == this.rank && held == this.held;
-    if (isKnown && nowMs < this.renewedMs + RENEW_MS) return;
+    if (isKnown && !isDue(this.renewedMs, RENEW_MS, nowMs)) return;
     if (this.write(rank, held, nowMs)) {
       this.published = true;
       this.rank = rank;
@@ -102,5 +103,5 @@ export class HeldHeads {
 }
 
 function isStale(row: Row, nowMs: u64): bool {
-  return row.renewedMs + STALE_MS < nowMs;
+  return isPast(row.renewedMs, STALE_MS + 1, nowMs);
 }

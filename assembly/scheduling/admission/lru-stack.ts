@@ -101,7 +101,7 @@ export class LruStack {
 
   /** Seconds since the session's last request began (in flight) or ended here. */
   idleSeconds(entry: i32, nowMs: u64): f64 {
-    return <f64>(tenths(nowMs) - unchecked(this.lasts[entry])) / 10;
+    return <f64>max(0, <i32>(tenths(nowMs) - unchecked(this.lasts[entry]))) / 10;
   }
 
   /** When the session began, seconds since the epoch. */
@@ -325,7 +325,7 @@ function tagOf(session: u64): u32 {
   return <u32>(session ^ (session >> 32));
 }
 
-/** Tenths of a second, wrapped: differences are right for years. */
+/** Tenths of a second, wrapped: differences are right for years, and negative after the clock was set back. */
 function tenths(nowMs: u64): u32 {
   return <u32>(nowMs / 100);
 }

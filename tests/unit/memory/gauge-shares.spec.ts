@@ -146,3 +146,25 @@ describe("gauges under traps and sleep", () => {
     }
   });
 });
+
+describe("gauges of a clock that is set back", () => {
+  it("lose what a worker had counted that trapped before", () => {
+    const dice = new Dice(15_485_863);
+    const office = new Office();
+    let nowMs = START_MS;
+    for (let step = 0; step < 400; step++) {
+      nowMs += <u64>dice.below(60);
+      work(office.desks[dice.below(WORKERS)], dice, nowMs);
+      if (step % 5 == 0) office.tick(nowMs);
+    }
+    expect(office.desks[0].flights.length).toBeGreaterThan(0);
+    office.desks[0].worker = office.hire();
+    office.desks[0].flights = [];
+    nowMs -= 3_600_000;
+    for (let i = 0; i < 300; i++) {
+      nowMs += 100;
+      office.tick(nowMs);
+    }
+    expect(office.countWrong()).toBe(0);
+  });
+});
