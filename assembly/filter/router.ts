@@ -116,7 +116,7 @@ export class Router {
       if (cluster !== null && cluster.isCountDue(nowMs)) {
         fleet.noteMembers(<i32>readInteger(NUM_ENDPOINTS, 0));
       }
-      fleet.recall(this.learned, request.model, nowMs);
+      fleet.recall(this.learned, request.unsaltedModel, nowMs);
       scaleTokens(request, this.learned.tokenScale);
       this.affinity.find(request, fleet, turnaround.homes, nowMs);
       this.load(turnaround, fleet, nowMs);

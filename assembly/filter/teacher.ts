@@ -59,15 +59,15 @@ export class Teacher {
     const queued = this.lessons.next;
     const learned = this.learned;
     const request = turnaround.request;
-    fleet.recall(learned, request.model, nowMs);
+    fleet.recall(learned, request.unsaltedModel, nowMs);
     queued.fleet = fleet;
-    queued.model = request.model;
+    queued.model = request.unsaltedModel;
     queued.share = returnedShare(this.options.tier, learned);
     queued.estimatedTokens = unscaledTokens(request);
     queued.reportedTokens = <u32>max(0, answer.promptTokens);
     queued.promptBytes = request.promptBytes;
     queued.teach(learned);
-    const anticipated = fleet.anticipate(learned, request.model);
+    const anticipated = fleet.anticipate(learned, request.unsaltedModel);
     this.lessons.add(nowMs);
     if (!anticipated) this.lessons.save(nowMs);
   }

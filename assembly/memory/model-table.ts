@@ -6,11 +6,13 @@ import { isDue } from "./roster";
 import { SharedStore, Write } from "./shared-store";
 import { tagOf } from "./tags";
 
-/** Models and adapters of one cluster; the one unused for longest makes room. */
+/** Models and adapters of one cluster. */
 const MAX_MODELS: i32 = 16;
 const FORMAT: u16 = 0x0103;
 /** Speeds drift slowly: a pick may use what was read this long ago. */
 const RECALL_MS: u64 = 100;
+/** Idle for so long, a record is worth half as many lessons when it comes to making room. */
+const HALF_LIFE_S: u32 = 3_600;
 
 
 @unmanaged
@@ -59,7 +61,7 @@ export class ModelTable {
   save(learned: Learned, model: u64, nowMs: u64): Write {
     const tag = tagOf(model);
     let index = this.find(tag);
-    if (index < 0) index = this.makeRoom();
+    if (index < 0) index = this.makeRoom(tag, <u32>(nowMs / 1_000));
     const row = changetype<ModelRow>(this.value.row(index));
     row.model = tag;
     row.usedS = <u32>(nowMs / 1_000);
@@ -86,17 +88,32 @@ export class ModelTable {
     return -1;
   }
 
-  private makeRoom(): i32 {
+  /**
+   * Where all places are taken, the model that was taught least makes room, each hour since its last lesson halving
+   * what it has had: names that come once displace each other, not what many answers taught. Among equals the new
+   * name decides: were it age, models that take turns would all be displaced just before they come again.
+   */
+  private makeRoom(tag: u32, nowS: u32): i32 {
     if (this.value.count < MAX_MODELS) {
       this.value.extend(this.value.count + 1);
       return this.value.count - 1;
     }
-    let oldest = 0;
+    const first = <i32>(tag % <u32>MAX_MODELS);
+    let least = first;
     for (let i = 1; i < MAX_MODELS; i++) {
-      const row = changetype<ModelRow>(this.value.row(i));
-      if (row.usedS < changetype<ModelRow>(this.value.row(oldest)).usedS) oldest = i;
+      const index = (first + i) % MAX_MODELS;
+      if (this.worthOf(index, nowS) < this.worthOf(least, nowS)) least = index;
     }
-    return oldest;
+    return least;
+  }
+
+  /** Lessons of a record, faded by the hours since the last one. */
+  private worthOf(index: i32, nowS: u32): f64 {
+    const usedS = changetype<ModelRow>(this.value.row(index)).usedS;
+    const learned = changetype<Learned>(this.numbersOf(index));
+    const lessons = learned.reports + learned.silent;
+    const hours = nowS > usedS ? (nowS - usedS) / HALF_LIFE_S : 0;
+    return isFinite(lessons) ? lessons / <f64>((<u64>1) << (<u64>min(hours, 63))) : 0;
   }
 
   private numbersOf(index: i32): usize {

@@ -55,6 +55,11 @@ export class BodyFields {
     return fold(fold(fold(MODEL, this.model), this.adapter), this.salt);
   }
 
+  /** The same as without a salt: who computes does not depend on it. */
+  get unsaltedModelTag(): u64 {
+    return fold(fold(fold(MODEL, this.model), this.adapter), 0);
+  }
+
   takeText(place: Place, token: Token): void {
     const hash = token.bytes > 0 ? token.hash : 0;
     switch (place) {

@@ -67,6 +67,7 @@ export class RequestReader {
     request.reading = this.reading;
     request.dialect = this.dialect;
     request.model = fields.modelTag;
+    request.unsaltedModel = fields.unsaltedModelTag;
     request.stream = fields.stream;
     request.ambiguous = sink.ambiguous;
     request.promptBytes = request.headBytes + tally.bytes;

@@ -102,6 +102,8 @@ export class Request {
   headPieceCount: i32 = 0;
   /** Hash of model, cache salt and adapter: KV cache is never shared across different ones. */
   model: u64 = 0;
+  /** Hash of model and adapter alone: prices and the scale of tokens are the same whatever the salt. */
+  unsaltedModel: u64 = 0;
   /** Estimated tokens of the whole prompt, head included. */
   promptTokens: u32 = 0;
   promptBytes: u32 = 0;
@@ -135,7 +137,7 @@ export class Request {
     this.turn = this.items = 0;
     this.lastModelEndByte = -1;
     this.boundaryCount = 0;
-    this.head = this.model = 0;
+    this.head = this.model = this.unsaltedModel = 0;
     this.headBytes = this.headTokens = 0;
     this.headPieceCount = 0;
     this.promptTokens = this.promptBytes = 0;

@@ -22,7 +22,7 @@ export function answerFromHeaders(request: Request, tenant: u64): void {
   request.items = 0;
   request.boundaryCount = 0;
   request.lastModelEndByte = -1;
-  request.head = request.model = 0;
+  request.head = request.model = request.unsaltedModel = 0;
   request.headBytes = request.headTokens = 0;
   request.promptBytes = request.promptTokens = 0;
   request.ambiguous = request.openRun = request.stream = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Endpoints that come, go and come back, and what is known of each.
+import { mix } from "../../../assembly/hash/mix";
 import { Homes } from "../../../assembly/memory/homes";
 import { InFlight } from "../../../assembly/memory/in-flight";
 import { Learned } from "../../../assembly/memory/learned";
@@ -8,6 +9,20 @@ import { MAX_SLOTS, NO_SLOT } from "../../../assembly/memory/roster";
 import { aWorker, endpoint, START_MS, Talk, TTL_MS, twoWorkers, Worker } from "./worlds";
 
 const NOW: u64 = START_MS;
+
+/** One more answer of a model that told its cached tokens. */
+function teach(worker: Worker, model: u64, nowMs: u64): void {
+  const learned = new Learned();
+  worker.fleet.beginLesson(learned, model);
+  learned.reports += 1;
+  expect(worker.fleet.endLesson(learned, model, nowMs)).toBe(true);
+}
+
+function lessonsOf(worker: Worker, model: u64, nowMs: u64): f64 {
+  const learned = new Learned();
+  worker.fleet.recall(learned, model, nowMs);
+  return learned.reports;
+}
 
 function enrollAll(worker: Worker, first: i32, count: i32, nowMs: u64): void {
   for (let i = first; i < first + count; i++) {
@@ -299,6 +314,38 @@ describe("what is known of an endpoint", () => {
     expect(learned.uncachedSeconds).toBe(1e-4);
     workers[1].fleet.recall(learned, 1, NOW);
     expect(learned.uncachedSeconds).toBe(5e-5);
+  });
+
+  it("keeps what many answers taught when names come that are sent once", () => {
+    const worker = aWorker();
+    for (let i = 0; i < 10; i++) teach(worker, 1, NOW);
+    for (let name = 2; name < 200; name++) teach(worker, mix(name), NOW + name * 1_000);
+    expect(lessonsOf(worker, 1, NOW + 300_000)).toBe(10);
+  });
+
+  it("teaches most models where more take turns than there is room for", () => {
+    const worker = aWorker();
+    for (let i = 0; i < 20 * 20; i++) teach(worker, mix(i % 20), NOW + i * 1_000);
+    let taught = 0;
+    for (let i = 0; i < 20; i++) {
+      if (lessonsOf(worker, mix(i), NOW + 500_000) > 10) taught++;
+    }
+    expect(taught).toBeGreaterThan(10);
+  });
+
+  it("makes room for new models once those that many answers taught have been idle for hours", () => {
+    const worker = aWorker();
+    for (let model = 1; model <= 16; model++) {
+      for (let i = 0; i < 1_000; i++) teach(worker, mix(model), NOW);
+    }
+    const later = NOW + 11 * 3_600_000;
+    for (let model = 21; model <= 36; model++) {
+      teach(worker, mix(model), later);
+      teach(worker, mix(model), later);
+    }
+    for (let model = 21; model <= 36; model++) {
+      expect(lessonsOf(worker, mix(model), later)).toBe(2);
+    }
   });
 
   it("begins a lesson again when another worker was faster", () => {

@@ -261,6 +261,17 @@ describe("the tag of a model", () => {
     expect(tag(',"model":"a","lora_name":"l"')).not.toBe(plain);
     expect(tag(',"model":"a","cache_salt":null')).toBe(plain);
   });
+
+  it("differs without its salt for model and adapter only", () => {
+    const ask = (more: string): Request =>
+      modelOf('{"messages":[{"role":"user","content":"q"}],"model":"a"' + more + "}");
+    const plain = ask("").unsaltedModel;
+    expect(plain).toBe(ask("").model);
+    expect(ask(',"cache_salt":"s"').unsaltedModel).toBe(plain);
+    const adapted = ask(',"lora_name":"l"').unsaltedModel;
+    expect(adapted).not.toBe(plain);
+    expect(ask(',"lora_name":"l","cache_salt":"s"').unsaltedModel).toBe(adapted);
+  });
 });
 
 function modelOf(body: string): Request {
