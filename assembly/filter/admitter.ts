@@ -126,7 +126,7 @@ export class Admitter {
     const call = turnaround.call;
     if (answer.promptTokens > 0) call.promptTokens = <f64>answer.promptTokens;
     const evidence = this.evidence;
-    evidence.cachedTokens = teacher.reportedCached(answer);
+    evidence.cachedTokens = <f64>answer.knownCachedTokens;
     evidence.outputTokens = answer.outputTokens == NOT_TOLD ? -1 : <f64>answer.outputTokens;
     evidence.ttftSeconds = turnaround.ttftSeconds;
     evidence.uncachedSeconds = teacher.uncachedSeconds;

@@ -88,9 +88,10 @@ export class Prioritizer {
 
   private describe(turnaround: Turnaround, answer: Answer, learned: Learned): void {
     const call = this.call;
-    const told = answer.promptTokens > 0 && answer.cachedTokens != NOT_TOLD;
+    const cached = answer.knownCachedTokens;
+    const told = answer.promptTokens > 0 && cached != NOT_TOLD;
     const uncached = told
-      ? max(0, answer.promptTokens - answer.cachedTokens)
+      ? max(0, answer.promptTokens - cached)
       : <i32>turnaround.decision.uncachedTokens;
     call.uncachedTokens = <f64>uncached;
     call.outputTokens = answer.outputTokens == NOT_TOLD ? 0 : <f64>answer.outputTokens;

@@ -6,12 +6,15 @@ import { Fleet } from "../memory/fleet";
 import { Learned } from "../memory/learned";
 import { NO_SLOT } from "../memory/roster";
 import { Counter, Meters } from "../metrics/meters";
+import { Dialect } from "../request/request";
 import { unscaledTokens } from "../request/token-scale";
 import { NOT_TOLD, Outcome as Answer } from "../response/outcome";
 import { returnedShare } from "../scheduling/routing/estimate";
 import { isEvicted, Lesson, UNKNOWN } from "../scheduling/routing/priced-learner";
 import { LessonQueue } from "./lesson-queue";
 import { NS_PER_SECOND, Turnaround } from "./turnaround";
+
+const LAST_DIALECT: u32 = Dialect.Completions;
 
 /** One per plugin configuration and VM. */
 @final
@@ -30,13 +33,13 @@ export class Teacher {
     const fleet = turnaround.fleet;
     const slot = turnaround.servedSlot;
     if (fleet === null || slot == NO_SLOT || !answer.firstByte) return;
+    hear(turnaround, answer, fleet, slot);
     this.countColdness(turnaround, answer, slot);
-    const learned = this.learned;
     const lesson = this.lessons.next.lesson;
     fill(lesson, turnaround, answer, nowNs);
     this.learn(turnaround, answer, fleet, nowMs);
     this.countReport(turnaround.request.turn, answer);
-    if (isEvicted(learned, lesson)) this.forget(turnaround, fleet, slot, nowMs);
+    if (isEvicted(lesson)) this.forget(turnaround, fleet, slot, nowMs);
     else if (isMostlyCached(answer)) this.trust(turnaround, fleet, slot, nowMs);
   }
 
@@ -77,15 +80,6 @@ export class Teacher {
     return this.learned.uncachedSeconds;
   }
 
-  /**
-   * Cached tokens of an answer, -1 where they are not told. Engines that tell them leave the field out when nothing
-   * was cached.
-   */
-  reportedCached(answer: Answer): f64 {
-    if (answer.cachedTokens != NOT_TOLD) return <f64>answer.cachedTokens;
-    return answer.hasUsage && this.learned.reports > 0 ? 0 : UNKNOWN;
-  }
-
   /** The endpoint had far less than believed: the entry is void, and so is what idles there for longer. */
   private forget(turnaround: Turnaround, fleet: Fleet, slot: i32, nowMs: u64): void {
     this.meters.count(Counter.HomesVoided);
@@ -104,9 +98,9 @@ export class Teacher {
 
   /** Engines that never tell cached tokens are no engines that cache nothing: they count in neither sum. */
   private countReport(turn: i32, answer: Answer): void {
-    const cached = this.reportedCached(answer);
-    if (cached == UNKNOWN || answer.promptTokens == NOT_TOLD) return;
-    this.meters.countReport(turn, answer.promptTokens, <i64>cached);
+    const cached = answer.knownCachedTokens;
+    if (cached == NOT_TOLD || answer.promptTokens == NOT_TOLD) return;
+    this.meters.countReport(turn, answer.promptTokens, cached);
   }
 
   /** What a follow-up cost that was served elsewhere than at its home: in observe mode, what it would be spared. */
@@ -124,14 +118,35 @@ export class Teacher {
   }
 }
 
+/**
+ * What silence about cached tokens means. SGLang and older versions of vLLM leave the field out or null where nothing
+ * was cached. But others never tell it, or not in every wire format, and the running totals of a stream lack it until
+ * its last event. So silence is 0 only in an answer whose end was seen, of an endpoint that has told cached
+ * tokens in this wire format.
+ */
+function hear(turnaround: Turnaround, answer: Answer, fleet: Fleet, slot: i32): void {
+  const generation = fleet.generationOf(slot);
+  const voice = voiceOf(turnaround);
+  if (answer.cachedTokens != NOT_TOLD) fleet.tellers.note(slot, generation, voice);
+  else if (answer.complete && answer.hasUsage) {
+    answer.silenceMeansNone = fleet.tellers.has(slot, generation, voice);
+  }
+}
+
+/** Number of the wire format. Of a request whose body was not read the path names it. */
+function voiceOf(turnaround: Turnaround): u32 {
+  const dialect = turnaround.request.dialect;
+  return dialect != Dialect.None ? <u32>dialect : LAST_DIALECT + 1 + <u32>turnaround.path;
+}
+
 function fill(lesson: Lesson, turnaround: Turnaround, answer: Answer, nowNs: u64): void {
   const request = turnaround.request;
   const homes = turnaround.homes;
   const told = answer.promptTokens > 0;
   lesson.promptTokens = told ? <f64>answer.promptTokens : <f64>request.promptTokens;
-  lesson.cachedTokens = answer.cachedTokens == NOT_TOLD ? UNKNOWN : <f64>answer.cachedTokens;
+  const cached = answer.knownCachedTokens;
+  lesson.cachedTokens = cached == NOT_TOLD ? UNKNOWN : <f64>cached;
   lesson.estimatedTokens = <f64>request.promptTokens;
-  lesson.hasUsage = answer.hasUsage;
   lesson.outputTokens = answer.outputTokens == NOT_TOLD ? UNKNOWN : <f64>answer.outputTokens;
   lesson.headTokens = <f64>request.headTokens;
   lesson.heldTokens = <f64>heldTokens(turnaround, turnaround.servedSlot);

@@ -13,6 +13,7 @@ import { ServedNotes } from "./served-notes";
 import { GaugeKind, Gauges, SharedStore, Write, WRITE_ATTEMPTS } from "./shared-store";
 import { NumbersTable, SLOTS_PER_VALUE } from "./slot-numbers";
 import { tagOf } from "./tags";
+import { Tellers } from "./tellers";
 
 /** Candidates of a large fleet besides the homes. */
 const SAMPLED: i32 = 8;
@@ -23,6 +24,8 @@ const MAX_DISOBEYED: u8 = 3;
 const SWEEP_MS: u64 = 1_000;
 
 export class Fleet {
+  /** Whose silence about cached tokens means that nothing was cached. */
+  readonly tellers: Tellers = new Tellers();
   private roster: Roster;
   private numbers: NumbersTable;
   private models: ModelTable;

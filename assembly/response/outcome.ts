@@ -36,8 +36,15 @@ export class Outcome {
   promptTokens: i32 = NOT_TOLD;
   cachedTokens: i32 = NOT_TOLD;
   outputTokens: i32 = NOT_TOLD;
+  /** The answer tells no cached tokens, and the endpoint is one that leaves them out where there are none. */
+  silenceMeansNone: bool = false;
   /** Hash of the answer's id as a text value (what a later `previous_response_id` hashes to); 0 = none. */
   responseId: u64 = 0;
+
+  /** Cached tokens as told, or 0 where silence says so; NOT_TOLD where nothing is known. All conclusions ask here. */
+  get knownCachedTokens(): i32 {
+    return this.silenceMeansNone ? 0 : this.cachedTokens;
+  }
 
   reset(): void {
     this.firstByte = false;
@@ -48,6 +55,7 @@ export class Outcome {
     this.promptTokens = NOT_TOLD;
     this.cachedTokens = NOT_TOLD;
     this.outputTokens = NOT_TOLD;
+    this.silenceMeansNone = false;
     this.responseId = 0;
   }
 }

@@ -33,10 +33,8 @@ export class Lesson {
   promptTokens: f64 = 0;
   /** Prompt tokens as estimated when the request was sent: the unit of beliefs, loads and prices. */
   estimatedTokens: f64 = 0;
-  /** As reported; UNKNOWN where the answer has none. */
+  /** As reported, by number or by silence; UNKNOWN where nothing says them. */
   cachedTokens: f64 = UNKNOWN;
-  /** The answer carried a `usage` at all. */
-  hasUsage: bool = false;
   outputTokens: f64 = UNKNOWN;
   /** h: prefix believed at the endpoint when the request was sent. */
   heldTokens: f64 = 0;
@@ -55,15 +53,10 @@ export class Lesson {
   tpotSeconds: f64 = UNKNOWN;
 }
 
-/**
- * Cached tokens of an answer, in estimated tokens: engines that report them leave the field out when nothing was cached, so once a
- * model's answers have told them, a usage without them means 0. UNKNOWN where they have never been told.
- */
-export function reportedCachedTokens(learned: Learned, lesson: Lesson): f64 {
-  if (lesson.cachedTokens >= 0) {
-    return min(lesson.cachedTokens, lesson.promptTokens) * estimatedPerReported(lesson);
-  }
-  return learned.reports > 0 && lesson.hasUsage ? 0 : UNKNOWN;
+/** Cached tokens of an answer, in estimated tokens; UNKNOWN where nothing says them. */
+function reportedCachedTokens(lesson: Lesson): f64 {
+  if (lesson.cachedTokens < 0) return UNKNOWN;
+  return min(lesson.cachedTokens, lesson.promptTokens) * estimatedPerReported(lesson);
 }
 
 /** Reports count with the engine's tokenizer, beliefs by estimate: what is compared must have one unit. */
@@ -76,8 +69,8 @@ function promptOf(lesson: Lesson): f64 {
 }
 
 /** The belief at the endpoint was wrong: everything older there was evicted too (least recently used first). */
-export function isEvicted(learned: Learned, lesson: Lesson): bool {
-  const cached = reportedCachedTokens(learned, lesson);
+export function isEvicted(lesson: Lesson): bool {
+  const cached = reportedCachedTokens(lesson);
   const tolerated = max(EVICTION_TOKENS, EVICTION_SHARE * lesson.heldTokens);
   return cached >= 0 && cached + tolerated < lesson.heldTokens;
 }
@@ -94,15 +87,15 @@ export function isEvicted(learned: Learned, lesson: Lesson): bool {
  * @param share G that the policy used for this request, after `tier`
  */
 export function learnPrices(learned: Learned, lesson: Lesson, share: f64): void {
-  let cached = reportedCachedTokens(learned, lesson);
-  if (lesson.cachedTokens >= 0) {
+  let cached = reportedCachedTokens(lesson);
+  if (cached >= 0) {
     learned.reports += 1;
     learned.silent = 0;
-  } else if (cached < 0) {
+    learnShare(learned, lesson, cached);
+  } else {
     learned.silent += 1;
+    cached = min(promptOf(lesson), believedCached(lesson, share));
   }
-  if (cached >= 0) learnShare(learned, lesson, cached);
-  else cached = min(promptOf(lesson), believedCached(lesson, share));
   learnSpeeds(learned, lesson, cached);
   learnDecode(learned, lesson);
 }
