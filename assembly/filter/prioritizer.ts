@@ -7,6 +7,7 @@ import { HostText } from "../host/text";
 import { Learned } from "../memory/learned";
 import { Program } from "../memory/program";
 import { Programs } from "../memory/programs";
+import { NO_SLOT } from "../memory/roster";
 import { SharedStore, WRITE_ATTEMPTS } from "../memory/shared-store";
 import { FinishReason, NOT_TOLD, Outcome as Answer } from "../response/outcome";
 import { Call, enginePriority, PrioritySign, Scheme } from "../scheduling/priority/scheme";
@@ -94,7 +95,7 @@ export class Prioritizer {
       ? max(0, answer.promptTokens - cached)
       : <i32>turnaround.decision.uncachedTokens;
     call.uncachedTokens = <f64>uncached;
-    call.outputTokens = answer.outputTokens == NOT_TOLD ? 0 : <f64>answer.outputTokens;
+    call.outputTokens = outputTokensOf(turnaround, answer, learned);
     call.endedInTool = answer.finishReason == FinishReason.ToolUse;
     call.inheritedSeconds = turnaround.inheritedSeconds;
     // A first token that was not seen (-1) leaves no wait.
@@ -108,4 +109,15 @@ export class Prioritizer {
     if (this.families && request.program != 0) return request.program;
     return request.session != 0 ? request.session : turnaround.session;
   }
+}
+
+/**
+ * Tokens of an answer as told. One that tells none, whole or of bytes that cannot be read, had the mean length: else
+ * a program of such answers would never have had any service. Nobody knows how much was decoded of one that was cut,
+ * and what no endpoint answered was not decoded at all.
+ */
+function outputTokensOf(turnaround: Turnaround, answer: Answer, learned: Learned): f64 {
+  if (answer.outputTokens != NOT_TOLD) return <f64>answer.outputTokens;
+  const served = turnaround.servedSlot != NO_SLOT && (answer.complete || answer.opaque);
+  return served ? learned.outputTokens : 0;
 }

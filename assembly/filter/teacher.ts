@@ -35,6 +35,7 @@ export class Teacher {
     if (fleet === null || slot == NO_SLOT || !answer.firstByte) return;
     hear(turnaround, answer, fleet, slot);
     this.countColdness(turnaround, answer, slot);
+    if (answer.opaque) return; // Neither numbers nor times.
     const lesson = this.lessons.next.lesson;
     fill(lesson, turnaround, answer, nowNs);
     this.learn(turnaround, answer, fleet, nowMs);

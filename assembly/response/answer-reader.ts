@@ -24,6 +24,7 @@ export class AnswerReader {
   reset(dialect: Dialect, kind: AnswerKind): void {
     this.finish();
     this.outcome.reset();
+    this.outcome.opaque = kind == AnswerKind.Unknown;
     this.kind = kind;
     const named = dialect == Dialect.Messages || dialect == Dialect.Responses;
     this.events.reset(this.outcome, named);

@@ -22,6 +22,8 @@ export const NOT_TOLD: i32 = -1;
 export class Outcome {
   /** Bytes of a body came back. */
   firstByte: bool = false;
+  /** It is compressed or of no known type: nothing of it can be read, and no end of it is seen. */
+  opaque: bool = false;
   /**
    * An event stream has brought the first event that stands for generated tokens: the moment of TTFT. Never set
    * by a JSON answer, which comes as a whole at its end.
@@ -48,6 +50,7 @@ export class Outcome {
 
   reset(): void {
     this.firstByte = false;
+    this.opaque = false;
     this.firstToken = false;
     this.complete = false;
     this.finishReason = FinishReason.Unknown;

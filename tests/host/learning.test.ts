@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What finished answers teach: what was cached and what silence about it means, and prices.
+// What finished answers teach: what was cached and what silence about it means, prices, and what cannot be read.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Observation, VirtualEnvoy } from "../../lab/virtual-envoy/index.ts";
@@ -191,5 +191,49 @@ describe("prices", () => {
     assert.ok(unsalted > 300_000, `${unsalted} ns, of 100,000 to begin with`);
     assert.equal(await learn(1), unsalted);
     assert.equal(await learn(40), unsalted);
+  });
+});
+
+describe("an answer that cannot be read", () => {
+  const unreadable: Record<string, Record<string, string>> = {
+    compressed: { "content-encoding": "gzip" },
+    "of no known type": { "content-type": "application/octet-stream" },
+  };
+
+  async function play(headers: Record<string, string>, status = 200): Promise<[number, number]> {
+    const envoy = await startGateway({
+      workers: 1,
+      endpoints: ENDPOINTS.slice(0, 1),
+      configuration: {
+        priority: { scheme: "plas" },
+        admission: { enabled: true, capacity_tokens: 100_000 },
+      },
+    });
+    const choices = [{ message: { role: "assistant", content: "a" }, finish_reason: "tool_calls" }];
+    const usage = usageOf(undefined, 4_000, 2_000);
+    const conversation = longOne("a", 1_000);
+    let seen: Observation | undefined;
+    for (let turn = 1; turn < 7; turn++) {
+      const response = { status, ...jsonOf({ id: "x", choices, usage }, headers) };
+      seen = converse(envoy, conversation, { response });
+      conversation.next(turn);
+      envoy.tick(1_000);
+    }
+    envoy.tick(2_000);
+    assertNoTrap(envoy);
+    const priority = Number(seen?.upstreamHeaders?.["x-vllm-priority"]);
+    return [read(envoy, "smetric_resident_tokens.fleet.llm.slot.0"), priority];
+  }
+
+  for (const [kind, headers] of Object.entries(unreadable))
+    it(`counts for admission and priority all the same: ${kind}`, async () => {
+      const [tokens, priority] = await play(headers);
+      assert.ok(tokens > 1_500, `${tokens} resident tokens`);
+      // Five answers of 400 tokens, the length to begin with, at 20 ms: 40 s.
+      assert.equal(priority, 4);
+    });
+
+  it("counts for nothing where nobody served it", async () => {
+    assert.deepEqual(await play({ "content-type": "text/html" }, 503), [0, 0]);
   });
 });
