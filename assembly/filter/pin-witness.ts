@@ -60,12 +60,13 @@ export function pinnedSlot(turnaround: Turnaround): i32 {
 
 /**
  * Slot of the endpoint that answered with 2xx.
+ * @param fleets those that the endpoint may belong to instead; null where that cannot be told
  * @param witness null where Envoy obeys by other means than stateful_session
  */
 export function slotThatAnswered(
   turnaround: Turnaround,
   fleet: Fleet,
-  fleets: Fleets,
+  fleets: Fleets | null,
   witness: PinWitness | null,
   namesEndpoint: bool,
   nowMs: u64,
@@ -74,7 +75,7 @@ export function slotThatAnswered(
   const isSame = pinned != NO_SLOT && fleet.generationOf(pinned) == turnaround.pinnedGeneration;
   if (isSame && witness !== null && witness.isSure(namesEndpoint, nowMs)) return pinned;
   if (!readProperty(UPSTREAM_ADDRESS)) return NO_SLOT;
-  if (fleet.slotOf(propertyAddress(), <i32>propertySize()) == NO_SLOT) {
+  if (fleets !== null && fleet.slotOf(propertyAddress(), <i32>propertySize()) == NO_SLOT) {
     if (!fleets.isRoutedTo(fleet) || !readProperty(UPSTREAM_ADDRESS)) return NO_SLOT;
   }
   const slot = fleet.enroll(propertyAddress(), <i32>propertySize(), nowMs);

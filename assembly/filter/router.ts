@@ -242,7 +242,8 @@ export class Router {
   private servingSlot(turnaround: Turnaround, fleet: Fleet, namesEndpoint: bool, nowMs: u64): i32 {
     if (this.fleets.prefill !== null) return pinnedSlot(turnaround);
     const witness = this.steering.isWitnessed ? this.witness : null;
-    return slotThatAnswered(turnaround, fleet, this.fleets, witness, namesEndpoint, nowMs);
+    const fleets = this.steering.namesEndpoint ? this.fleets : null; // Else the decision itself changes the route.
+    return slotThatAnswered(turnaround, fleet, fleets, witness, namesEndpoint, nowMs);
   }
 
   /** The first byte of the answer has come: the prompt is computed. */
