@@ -161,9 +161,12 @@ export class Options {
    * of the gain is gone.
    */
   admissionHoldLimitMs: i32 = 300000;
-  /** Requests that may wait at once in one worker; more are let through. */
+  /** Requests for one cluster that may wait at once in one worker; more are let through. */
   admissionMaxHeld: i32 = 1024;
-  /** Body bytes that waiting requests may keep in one worker's buffers; more are let through. */
+  /**
+   * Body bytes that waiting requests for one cluster may keep in one worker's buffers; more are
+   * let through.
+   */
   admissionMaxHeldBytes: i32 = 1073741824;
   /**
    * Answer first turns beyond these bounds with 429 and `Retry-After` instead of letting them
