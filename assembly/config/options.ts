@@ -125,8 +125,8 @@ export class Options {
   /**
    * Write turn, verified turn, session, prefix tokens and decision to requests as `x-smetric-*`
    * headers, for logs and routes. Without them the endpoint is named all the same, and a
-   * request costs the filter about 7 us less CPU time. Steering `hash` routes by them and
-   * writes them always.
+   * request costs 4 to 7 us less CPU time. Steering `hash` routes by them and writes them
+   * always.
    */
   decisionHeaders: bool = true;
   /**
