@@ -2,7 +2,14 @@
 // Answers that come in unusual pieces or at unusual times still teach what they say.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { assertNoTrap, CHAT_PATH, Conversation, startGateway, TARGETS } from "./harness.ts";
+import {
+  assertNoTrap,
+  CHAT_PATH,
+  Conversation,
+  recordOf,
+  startGateway,
+  TARGETS,
+} from "./harness.ts";
 
 const EVENT_STREAM = { "content-type": "text/event-stream" };
 const CHUNK_BYTES = 16_384;
@@ -41,8 +48,7 @@ for (const target of TARGETS) {
           body: '{"model":"m","input":"q"}',
           response: { headers: EVENT_STREAM, chunks },
         });
-        const record = JSON.parse(String(seen.filterState["wasm.smetric_record"])) as object;
-        const told = Object.entries(record).filter(([name]) =>
+        const told = Object.entries(recordOf(seen)).filter(([name]) =>
           ["reported_prompt_tokens", "cached_tokens", "output_tokens"].includes(name),
         );
         assert.deepEqual(Object.fromEntries(told), {

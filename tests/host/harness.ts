@@ -72,6 +72,11 @@ export function assertNoTrap(envoy: VirtualEnvoy): void {
   for (const worker of envoy.workers) assert.equal(worker.vm.failed, false);
 }
 
+/** The record that the filter has left in the filter state of a stream. */
+export function recordOf({ filterState }: Observation): object {
+  return JSON.parse(String(filterState["wasm.smetric_record"])) as object;
+}
+
 export interface Message {
   role: string;
   content: string;

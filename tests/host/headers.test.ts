@@ -2,7 +2,15 @@
 // Which headers the filter writes, and which it lets nobody else write.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { CHAT_PATH, Conversation, converse, ENDPOINTS, startGateway, TARGETS } from "./harness.ts";
+import {
+  CHAT_PATH,
+  Conversation,
+  converse,
+  ENDPOINTS,
+  recordOf,
+  startGateway,
+  TARGETS,
+} from "./harness.ts";
 
 const pinTo = (address: string): string => Buffer.from(address).toString("base64");
 
@@ -54,9 +62,8 @@ for (const target of TARGETS) {
       converse(envoy, new Conversation("a"));
       converse(envoy, new Conversation("b"));
       const passed = envoy.request({ path: "/v1/models" });
-      const record = JSON.parse(String(passed.filterState["wasm.smetric_record"])) as object;
       assert.deepEqual(
-        Object.entries(record).filter(([name]) =>
+        Object.entries(recordOf(passed)).filter(([name]) =>
           /outcome|dialect|turn|end_byte|tokens|duration|pinned/.test(name),
         ),
         Object.entries({

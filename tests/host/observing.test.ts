@@ -9,6 +9,7 @@ import {
   Conversation,
   converse,
   ENDPOINTS,
+  recordOf,
   settle,
   startGateway,
 } from "./harness.ts";
@@ -52,8 +53,8 @@ function answerOf(promptTokens: number, cachedTokens: number): object {
   };
 }
 
-function recordOf({ filterState }: Observation): LogRecord {
-  return JSON.parse(String(filterState["wasm.smetric_record"])) as LogRecord;
+function logRecordOf(seen: Observation): LogRecord {
+  return recordOf(seen) as LogRecord;
 }
 
 function counterOf(envoy: VirtualEnvoy, name: string): number {
@@ -68,7 +69,7 @@ function play(envoy: VirtualEnvoy, cachedTokens: number): LogRecord[] {
     const session = new Conversation(`session ${index}`, SYSTEM);
     for (let turn = 1; turn <= TURNS; turn++) {
       const response = answerOf(1_000 + turn, cachedTokens);
-      records.push(recordOf(converse(envoy, session, { response })));
+      records.push(logRecordOf(converse(envoy, session, { response })));
       session.next(turn);
     }
   }

@@ -2,21 +2,21 @@
 // The record of a request: its own, and with hashes that tell nobody anything without the seed.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Observation } from "../../lab/virtual-envoy/index.ts";
 import {
   CHAT_PATH,
   Conversation,
   converse,
   ENDPOINTS,
+  recordOf,
   settle,
   startGateway,
   TARGETS,
 } from "./harness.ts";
 
-const RECORD_KEY = "wasm.smetric_record";
-
-function recordOf(seen: Observation): Record<string, unknown> {
-  return JSON.parse(String(seen.filterState[RECORD_KEY])) as Record<string, unknown>;
+interface HashedRecord {
+  session_key: string;
+  model: string;
+  head: string;
 }
 
 /** A last answer: its session keeps no place in admission. */
@@ -55,26 +55,27 @@ for (const target of TARGETS) {
         stream.respond(STOPPED);
         const seen = envoy.observe(stream);
         const session = seen.upstreamHeaders?.["x-smetric-session"];
-        assert.equal(recordOf(seen)["session_key"], session);
+        assert.equal((recordOf(seen) as HashedRecord).session_key, session);
         envoy.tick(1_000);
       }
     });
 
     it("hash model and head with the seed, and a head with the tenant", async () => {
-      const of = async (seed: string, tenant: string): Promise<Record<string, unknown>> => {
+      const of = async (seed: string, tenant: string): Promise<HashedRecord> => {
         const configuration = { record: true, hash_seed: seed, tenant_header: "x-tenant" };
         const envoy = await startGateway({ target, configuration });
         const headers = { "x-tenant": tenant };
-        return recordOf(converse(envoy, new Conversation("a", "A secret."), { headers }));
+        const seen = converse(envoy, new Conversation("a", "A secret."), { headers });
+        return recordOf(seen) as HashedRecord;
       };
       const record = await of("one", "A");
       const ofOther = await of("one", "B");
       const ofSeed = await of("two", "A");
-      assert.deepEqual(await of("one", "A").then(({ head }) => head), record["head"]);
-      assert.equal(ofOther["model"], record["model"]);
-      assert.notEqual(ofOther["head"], record["head"]);
-      assert.notEqual(ofSeed["head"], record["head"]);
-      assert.notEqual(ofSeed["model"], record["model"]);
+      assert.deepEqual(await of("one", "A").then(({ head }) => head), record.head);
+      assert.equal(ofOther.model, record.model);
+      assert.notEqual(ofOther.head, record.head);
+      assert.notEqual(ofSeed.head, record.head);
+      assert.notEqual(ofSeed.model, record.model);
     });
 
     it("go with a counter that has a reason for every stream", async () => {
